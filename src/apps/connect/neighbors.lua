@@ -11,7 +11,7 @@ local htonl = require("core.lib").htonl
 local link = require("core.link")
 local nd = require("net.neighbor.nd")
 local ranges = require("apps.connect.ranges")
-local settings = require("apps.vtep.settings")
+local addresses = require("lib.addresses")
 local station = require("net.neighbor.station")
 local vlan = require("apps.vlan.vlan")
 
@@ -98,7 +98,7 @@ function Neighbors:ask(now, output)
     if self.cache:tend(entry, now, function ()
       send(self, output, station.request(self.station, address))
     end) then
-      return false, settings.text(address)
+      return false, addresses.text(address)
     end
   end
   return next(self.waiting) == nil

@@ -3,7 +3,7 @@
 
 local failure = require("core.failure")
 local ffi = require("ffi")
-local settings = require("apps.vtep.settings")
+local addresses = require("lib.addresses")
 
 local ranges = {}
 
@@ -27,7 +27,7 @@ local function too_many(what, text)
 end
 
 local function by_prefix(what, text, address, length)
-  local bytes, family = settings.ip(address)
+  local bytes, family = addresses.ip(address)
   length = tonumber(length)
   if not bytes or length > WIDTH[family] then refuse(what, text) end
   local count = 2 ^ (WIDTH[family] - length)
@@ -41,8 +41,8 @@ local function by_prefix(what, text, address, length)
 end
 
 local function from_to(what, text, from, to)
-  local first, family = settings.ip(from)
-  local last, other = settings.ip(to)
+  local first, family = addresses.ip(from)
+  local last, other = addresses.ip(to)
   if not first or not last or family ~= other or first:sub(1, -5) ~= last:sub(1, -5)
     or low(last) < low(first) then
     refuse(what, text)
@@ -66,8 +66,8 @@ function ranges.addresses(what, text)
     range = address and by_prefix(what, text, address, length)
       or from_to(what, text, text, text)
   end
-  if not settings.is_unicast(range.first)
-    or not settings.is_unicast(ranges.address(range, range.count - 1)) then
+  if not addresses.is_unicast(range.first)
+    or not addresses.is_unicast(ranges.address(range, range.count - 1)) then
     failure.usage("%s: '%s' has addresses that no host can have", what, text)
   end
   return range

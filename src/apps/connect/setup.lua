@@ -7,7 +7,7 @@ local failure = require("core.failure")
 local ffi = require("ffi")
 local packet = require("core.packet")
 local ranges = require("apps.connect.ranges")
-local settings = require("apps.vtep.settings")
+local addresses = require("lib.addresses")
 
 local setup = {}
 
@@ -73,7 +73,7 @@ local function http_head(server, arg)
       .. "Content-Length: %d\r\n\r\n"):format(arg.response)
   end
   return ("GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: perigee\r\n\r\n"):format(arg.http,
-    arg.host or settings.text(arg.servers.first))
+    arg.host or addresses.text(arg.servers.first))
 end
 
 local function set_messages(e, server, arg)
@@ -101,10 +101,10 @@ local function set_hops(e, arg)
   local hops = ffi.new("struct tcp_hop[?]", count)
   e.hops, e.hop_count = hops, count
   if arg.peer_mac then
-    ffi.copy(hops[0].mac, settings.station(arg.peer_mac, "the peer's MAC address"), 6)
+    ffi.copy(hops[0].mac, addresses.station(arg.peer_mac, "the peer's MAC address"), 6)
     hops[0].known = 1
   elseif arg.gateway then
-    local bytes, family = settings.ip(arg.gateway)
+    local bytes, family = addresses.ip(arg.gateway)
     if not bytes or family ~= arg.servers.family then
       failure.usage("the gateway '%s' isn't an IPv%d address", arg.gateway,
         arg.servers.family)
@@ -179,7 +179,7 @@ local function fill(e, server, arg)
   e.think, e.life = ticks(arg.think), ticks(arg.life)
   e.time_wait, e.give_up = ticks(arg.time_wait), ticks(arg.timeout)
   e.idle, e.least_rto = ticks(arg.idle), 1e6 * arg.least_rto
-  ffi.copy(e.mac, settings.station(arg.mac or OWN_MAC[server], "the MAC address"), 6)
+  ffi.copy(e.mac, addresses.station(arg.mac or OWN_MAC[server], "the MAC address"), 6)
   ranges.fill(e.clients, arg.clients)
   ranges.fill(e.servers, arg.servers)
   ranges.fill(e.client_ports, arg.client_ports)

@@ -5,24 +5,21 @@ local C = require("core.declare")("apps/pcap/sides.h")
 local failure = require("core.failure")
 local ffi = require("ffi")
 local flow = require("net.flow.flow")
-local settings = require("apps.vtep.settings")
+local addresses = require("lib.addresses")
 
 local M = {CLIENT = C.SIDE_CLIENT, SERVER = C.SIDE_SERVER}
 
-local WIDTH = {[4] = 32, [6] = 128}
+local MAC_BITS, NO_FAMILY = 48, 0
 local CONVERSATIONS = 2^20 -- at once, and stations; of more the oldest are forgotten
 
 local function add_server(sides, text, by)
-  local address, length = text:match("^(.-)/(%d+)$")
-  local bytes, version, width
+  local bytes, length, version
   if by == "mac" then
-    bytes, version, width = settings.mac(text), 0, 48
+    bytes, length, version = addresses.mac(text), MAC_BITS, NO_FAMILY
   else
-    bytes, version = settings.ip(address or text)
-    width = WIDTH[version]
+    bytes, length, version = addresses.prefix(text)
   end
-  length = tonumber(length) or width
-  if not bytes or length > width then
+  if not bytes then
     return nil, by == "mac" and ("'%s' isn't an Ethernet address"):format(text)
       or ("'%s' isn't a network such as 192.0.2.0/24 or 2001:db8::/64"):format(text)
   end

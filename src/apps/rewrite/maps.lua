@@ -2,21 +2,16 @@
 -- What is to be changed into what, as users write it: each function returns a list, or
 -- nil and what is wrong. Commas separate several.
 
-local settings = require("apps.vtep.settings")
+local addresses = require("lib.addresses")
 
 local maps = {}
 
-local WIDTH = {[4] = 32, [6] = 128}
 local TAG_MOST, PORT_MOST, PRIORITY_MOST = 4094, 65535, 7
 
 -- Of "A/n" or "A", with or without brackets: {bytes, length, version}, or nil.
 local function prefix(text)
-  local bare = text:match("^%[(.*)%]$") or text
-  local address, length = bare:match("^(.-)/(%d+)$")
-  local bytes, version = settings.ip(address or bare)
-  length = bytes and (length and tonumber(length) or WIDTH[version])
-  if not bytes or length > WIDTH[version] then return nil end
-  return {bytes = bytes, length = length, version = version}
+  local bytes, length, version = addresses.prefix(text:match("^%[(.*)%]$") or text)
+  return bytes and {bytes = bytes, length = length, version = version}
 end
 
 -- The two sides of a colon that isn't an IPv6 address's own.
@@ -57,7 +52,7 @@ function maps.mac(text)
   return each(text, "two Ethernet addresses such as "
     .. "02:00:00:00:00:01=02:00:00:00:00:02", function (item)
     local from, to = item:match("^(.................)[:=](.*)$")
-    from, to = settings.mac(from or ""), settings.mac(to or "")
+    from, to = addresses.mac(from or ""), addresses.mac(to or "")
     return from and to and {from = from, to = to}
   end)
 end

@@ -5,7 +5,7 @@ local ffi = require("ffi")
 local packet = require("core.packet")
 local Decap = require("apps.vtep.decap").Decap
 local Tunnel = require("apps.vtep.tunnel")
-local settings = require("apps.vtep.settings")
+local addresses = require("lib.addresses")
 local testing = require("testing.vtep")
 
 local bytes, with = testing.bytes, testing.with
@@ -120,19 +120,19 @@ describe("apps.vtep.decap", function ()
   it("drops what comes from addresses that no other host has", function ()
     for _, text in ipairs{"192.0.2.1", "192.0.2.255", "0.0.0.0", "0.1.2.3", "127.0.0.1",
                           "224.0.0.1", "239.1.2.3", "240.0.0.1", "255.255.255.255"} do
-      local from = with(PACKET, 26, (settings.ip(text)))
+      local from = with(PACKET, 26, (addresses.ip(text)))
       assert.equal("bad_outer_source", verdict(sound(from)))
       assert.equal("bad_outer_source", verdict(sound(with(from, 23, "\1")))) -- ICMP
     end
     for _, text in ipairs{"192.0.2.254", "192.0.3.255", "126.255.255.255",
                           "128.0.0.1"} do
-      assert.equal("output", verdict(sound(with(PACKET, 26, (settings.ip(text))))))
+      assert.equal("output", verdict(sound(with(PACKET, 26, (addresses.ip(text))))))
     end
     for _, text in ipairs{"2001:db8::1", "::", "::1", "ff02::1", "ff0e::1"} do
-      assert.equal("bad_outer_source", verdict(with(PACKET6, 22, (settings.ip(text))),
+      assert.equal("bad_outer_source", verdict(with(PACKET6, 22, (addresses.ip(text))),
         six))
     end
-    assert.equal("output", verdict(with(PACKET6, 22, (settings.ip("fe80::1"))), six))
+    assert.equal("output", verdict(with(PACKET6, 22, (addresses.ip("fe80::1"))), six))
   end)
 
   it("knows no broadcast address in a network of two", function ()
@@ -222,7 +222,7 @@ describe("apps.vtep.decap", function ()
     tunnel.fdb:set_now(1)
     testing.decapsulate(tunnel, PACKET)
     assert.equal(1, digest.n)
-    local key = Tunnel.key(settings.mac("02:00:00:00:00:09"), 1)
+    local key = Tunnel.key(addresses.mac("02:00:00:00:00:09"), 1)
     assert.equal(key, digest.of[0].key)
     assert.equal("\192\0\2\2", ffi.string(digest.of[0].from, 4))
     tunnel.fdb:learn(key, tunnel.remotes.number["\192\0\2\2"])

@@ -3,6 +3,7 @@
 -- discovery, echo replies), and all that isn't done packet by packet: it learns from
 -- the digest, lets entries age, and finds next hops.
 
+local addresses = require("lib.addresses")
 local ffi = require("ffi")
 local counter = require("core.counter")
 local engine = require("core.app")
@@ -12,7 +13,6 @@ local echo = require("net.icmp.echo")
 local fdb = require("net.fdb.fdb")
 local kept = require("apps.vtep.kept")
 local Neighbours = require("apps.vtep.neighbours")
-local settings = require("apps.vtep.settings")
 local state = require("apps.vtep.state")
 local station = require("net.neighbor.station")
 
@@ -73,7 +73,7 @@ local function learn(self, key, from, uncounted)
   local shm, remotes, s = self.shm, self.remotes, self.settings
   local _, vni = fdb.of_key(key)
   if not self.tunnel.flood[vni] -- it may be gone since
-      or not settings.is_unicast(from) or from == s.address then
+      or not addresses.is_unicast(from) or from == s.address then
     return counter.add(shm.not_learned)
   end
   local n = remotes.number[from] or not s.strict and remotes:add(from)

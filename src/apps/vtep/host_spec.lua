@@ -7,7 +7,7 @@ local packet = require("core.packet")
 local Host = require("apps.vtep.host").Host
 local Neighbours = require("apps.vtep.neighbours")
 local Tunnel = require("apps.vtep.tunnel")
-local settings = require("apps.vtep.settings")
+local addresses = require("lib.addresses")
 local testing = require("testing.vtep")
 
 local bytes, with = testing.bytes, testing.with
@@ -146,13 +146,13 @@ describe("apps.vtep.host learns", function ()
     local digest = tunnel.digest
     local record = digest.of[digest.n]
     record.key = Tunnel.key("\2\0\0\0\0" .. string.char(mac), 1)
-    ffi.copy(record.from, (settings.ip(from)), 4)
+    ffi.copy(record.from, (addresses.ip(from)), 4)
     digest.n = digest.n + 1
   end
 
   local function where(tunnel, mac)
     local remote = tunnel.fdb:port(Tunnel.key("\2\0\0\0\0" .. string.char(mac), 1))
-    return remote and settings.text(tunnel.remotes.address[remote]) or nil
+    return remote and addresses.text(tunnel.remotes.address[remote]) or nil
   end
 
   it("where addresses are, and that they have moved", function ()
@@ -201,7 +201,7 @@ describe("apps.vtep.host learns", function ()
     assert.is_nil(where(tunnel, 1))
     assert.equal(2, count(host, "learned"))
     assert.equal(0, count(host, "table_full"))
-    assert.is_nil(tunnel.remotes.number[settings.ip("192.0.2.7")])
+    assert.is_nil(tunnel.remotes.number[addresses.ip("192.0.2.7")])
   end)
 
   it("nothing from addresses that are no host's, or its own", function ()

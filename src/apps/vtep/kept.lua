@@ -2,11 +2,11 @@
 -- What of a tunnel end point outlives the process (net.keep): what it has learned, and
 -- the Ethernet addresses of next hops.
 
+local addresses = require("lib.addresses")
 local engine = require("core.app")
 local fdb_kept = require("net.fdb.kept")
 local neighbor_kept = require("net.neighbor.kept")
 local names = require("net.keep.names")
-local settings = require("apps.vtep.settings")
 
 local REMOTE, VNI = 1, 2 -- kinds of names
 local MILLISECONDS = 1000
@@ -30,7 +30,7 @@ end
 local function remote_now(tunnel, list, number)
   local s, address = tunnel.settings, list:former(REMOTE, number)
   if not address then return nil, "of a remote without an address" end
-  if #address ~= #s.address or not settings.is_unicast(address)
+  if #address ~= #s.address or not addresses.is_unicast(address)
     or address == s.address then
     return nil, "of a remote that can't be one"
   end

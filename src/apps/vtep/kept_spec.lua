@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
+local addresses = require("lib.addresses")
 local engine = require("core.app")
 local ffi = require("ffi")
 local Host = require("apps.vtep.host").Host
 local keep = require("net.keep.keep")
 local kept = require("testing.kept")
-local settings = require("apps.vtep.settings")
 local stderr = require("testing.stderr")
 local testing = require("testing.vtep")
 
@@ -101,7 +101,7 @@ describe("A tunnel end point that outlives the process", function ()
         local host2 = started()
         is_sound(host2)
         for n in pairs(host2.remotes.address) do
-          assert.truthy(settings.is_unicast(host2.remotes.address[n]))
+          assert.truthy(addresses.is_unicast(host2.remotes.address[n]))
         end
       end)
     end)

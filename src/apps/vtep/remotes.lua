@@ -9,6 +9,7 @@ local ffi = require("ffi")
 local C = require("core.declare")("apps/vtep/vtep.h")
 local counts = require("apps.vtep.counts")
 local header = require("apps.vtep.header")
+local addresses = require("lib.addresses")
 local settings = require("apps.vtep.settings")
 
 local Remotes = {}
@@ -62,7 +63,7 @@ function Remotes:add(address, mac, fixed)
   self.uses[n] = 0
   self.named(n, address)
   local r = self.array[n]
-  local bytes, sum, pseudo = header.make(self.settings, settings.text(address))
+  local bytes, sum, pseudo = header.make(self.settings, addresses.text(address))
   ffi.copy(r.header, bytes, #bytes)
   ffi.fill(r.peer, 16)
   ffi.copy(r.peer, address, #address)

@@ -3,8 +3,7 @@
 -- table with addresses as bytes out, or a sentence. Nothing here touches a packet.
 
 local bit = require("bit")
-local ffi = require("ffi")
-local address = require("lib.stack.address")
+local addresses = require("lib.addresses")
 local config = require("core.config")
 local failure = require("core.failure")
 local shape = require("apps.vtep.shape")
@@ -12,7 +11,7 @@ local shape = require("apps.vtep.shape")
 local settings = {}
 
 local shown = shape.shown
-local BITS = {[4] = 32, [6] = 128}
+local BITS = addresses.BITS
 local OVERHEAD = {[4] = 36, [6] = 56} -- outer IP to VXLAN: what adds to an IP packet
 local SMALLEST_MTU = {[4] = 576, [6] = 1280} -- RFC 1122, RFC 8200
 local DEFAULTS = {
@@ -25,58 +24,9 @@ local RANGES = {
   capacity = {1, 2^20}, max_remotes = {1, 32767},
 }
 
---- The bytes of an IP address in text and its family (4 or 6), or nil.
-function settings.ip(text)
-  local value, is_ip4 = address.parseIPAddress(tostring(text))
-  if not value then return nil end
-  if is_ip4 then
-    local b = bit
-    return string.char(b.rshift(value, 24), b.band(b.rshift(value, 16), 255),
-      b.band(b.rshift(value, 8), 255), b.band(value, 255)), 4
-  end
-  return ffi.string(value, 16), 6
-end
-
---- The 6 bytes of an Ethernet address in text, or nil.
-function settings.mac(text)
-  local bytes = {tostring(text):match("^(%x%x):(%x%x):(%x%x):(%x%x):(%x%x):(%x%x)$")}
-  for i, byte in ipairs(bytes) do bytes[i] = string.char(tonumber(byte, 16)) end
-  return #bytes == 6 and table.concat(bytes) or nil
-end
-
---- The text of an address of 4, 6 (MAC) or 16 bytes.
-function settings.text(bytes)
-  if #bytes == 4 then return ("%d.%d.%d.%d"):format(bytes:byte(1, 4)) end
-  if #bytes == 6 then
-    return ("%02x:%02x:%02x:%02x:%02x:%02x"):format(bytes:byte(1, 6))
-  end
-  local struct = address.Ip6()
-  ffi.copy(struct, bytes, 16)
-  return struct:getString()
-end
-
---- The 6 bytes of a station's MAC address in text: neither a group's nor zero. `what`
---- is in front of the sentence that is raised otherwise.
-function settings.station(text, what)
-  local bytes = settings.mac(text)
-  if not bytes or bytes:byte(1) % 2 == 1 or bytes == ("\0"):rep(6) then
-    failure.usage("%s %s isn't the Ethernet address of one station, such as "
-      .. "02:00:00:00:00:01", what, shown(text))
-  end
-  return bytes
-end
-
--- Is this an address that one host can have (RFC 6890)?
-local function is_unicast(bytes)
-  local first = bytes:byte(1)
-  if #bytes == 4 then return first > 0 and first ~= 127 and first < 224 end
-  return first ~= 255 and bytes:sub(1, 15) ~= ("\0"):rep(15)
-end
-settings.is_unicast = is_unicast
-
 local function host_address(text, what, family)
-  local bytes, of = settings.ip(text)
-  if not bytes or not is_unicast(bytes) then
+  local bytes, of = addresses.ip(text)
+  if not bytes or not addresses.is_unicast(bytes) then
     failure.usage("%s %s isn't the IP address of a host", what, shown(text))
   elseif family and of ~= family then
     failure.usage("%s %s is IPv%d, but the tunnel's own address is IPv%d", what, text,
@@ -159,7 +109,7 @@ local function remote(s, item)
   if r.address == s.address then
     failure.usage("remote %s is the tunnel's own address", item.address)
   end
-  r.mac = item.mac and settings.station(item.mac, "the remote's MAC address")
+  r.mac = item.mac and addresses.station(item.mac, "the remote's MAC address")
   if not r.mac and not s.gateway
       and not settings.same_network(r.address, s.address, s.prefix) then
     failure.usage("remote %s isn't in the network of the tunnel's address: name a "
@@ -189,8 +139,8 @@ function settings.check(arg)
   local s = {vnis = {}, remotes = {}, statics = {}}
   simple_values(s, arg)
   own_address(s, arg)
-  s.mac = settings.station(arg.mac, "the tunnel's MAC address")
-  s.address_text, s.mac_text = settings.text(s.address), settings.text(s.mac)
+  s.mac = addresses.station(arg.mac, "the tunnel's MAC address")
+  s.address_text, s.mac_text = addresses.text(s.address), addresses.text(s.mac)
   if s.mtu < SMALLEST_MTU[s.family] then
     failure.usage("an MTU of %d is less than IPv%d allows: %d", s.mtu, s.family,
       SMALLEST_MTU[s.family])
@@ -200,7 +150,7 @@ function settings.check(arg)
   if arg.udp_checksum ~= nil then s.udp_checksum = arg.udp_checksum end
   if arg.gateway then
     s.gateway = host_address(arg.gateway, "gateway", s.family)
-    s.gateway_text = settings.text(s.gateway)
+    s.gateway_text = addresses.text(s.gateway)
     if not settings.same_network(s.gateway, s.address, s.prefix) then
       failure.usage("gateway %s isn't in the network of %s", arg.gateway, arg.address)
     end
@@ -212,7 +162,7 @@ function settings.check(arg)
   for _, item in ipairs(arg.static or {}) do
     table.insert(s.statics, {
       vni = known_vni(s, item.vni, "a static entry"),
-      mac = settings.station(item.mac, "the static entry's"),
+      mac = addresses.station(item.mac, "the static entry's"),
       remote = remote(s, item.remote),
     })
   end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local failure = require("core.failure")
+local addresses = require("lib.addresses")
 local settings = require("apps.vtep.settings")
 
 -- The sentence that a setting gets, or nil if it is right.
@@ -64,7 +65,7 @@ describe("apps.vtep.settings", function ()
 
   it("tells whether two addresses are of one network", function ()
     local function same(one, other, prefix)
-      return settings.same_network(settings.ip(one), settings.ip(other), prefix)
+      return settings.same_network(addresses.ip(one), addresses.ip(other), prefix)
     end
     assert.is_true(same("192.0.2.1", "192.0.2.254", 24))
     assert.is_false(same("192.0.2.1", "192.0.3.1", 24))
@@ -72,14 +73,5 @@ describe("apps.vtep.settings", function ()
     assert.is_false(same("192.0.2.127", "192.0.2.128", 25))
     assert.is_true(same("2001:db8::1", "2001:db8::3", 126 - 1))
     assert.is_false(same("2001:db8::3", "2001:db8::4", 126))
-  end)
-
-  it("writes addresses as people do", function ()
-    for _, text in ipairs{"192.0.2.1", "2001:db8::1", "fe80::1"} do
-      assert.equal(text, settings.text((settings.ip(text))))
-    end
-    assert.equal("02:00:00:00:ab:01", settings.text(settings.mac("02:00:00:00:AB:01")))
-    assert.is_nil(settings.ip("x"))
-    assert.is_nil(settings.mac("02:00:00:00:00:01x"))
   end)
 end)

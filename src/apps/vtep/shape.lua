@@ -8,19 +8,8 @@ local near = require("lib.stack.nearest")
 
 local shape = {}
 
-local MOST_SHOWN = 40 -- bytes of a value in a sentence
-
---- A value as a sentence shows it: short, on one line.
-function shape.shown(value)
-  if value == nil then return "nothing" end
-  local lua_type = type(value)
-  if lua_type ~= "string" and lua_type ~= "number" and lua_type ~= "boolean" then
-    return "a " .. lua_type
-  end
-  local text = tostring(value)
-  if #text > MOST_SHOWN then text = text:sub(1, MOST_SHOWN) .. "..." end
-  return "'" .. text:gsub("[%c\127-\255]", "?") .. "'"
-end
+--- A value as a sentence shows it.
+shape.shown = failure.shown
 local shown = shape.shown
 
 local function refuse(what, wanted, value)
@@ -64,7 +53,7 @@ local function check_fields(value, what, fields)
     if type(name) ~= "string" then
       failure.usage("%s has a value without a name; write NAME = VALUE", what)
     elseif not fields[name] then
-      local hint = near.hint(name:sub(1, MOST_SHOWN), sorted_keys(fields))
+      local hint = near.hint(name:sub(1, failure.MOST_SHOWN), sorted_keys(fields))
       failure.usage("%s has no field %s%s", what, shown(name),
         hint ~= "" and hint or "; it has " .. table.concat(sorted_keys(fields), ", "))
     end

@@ -4,7 +4,7 @@
 local ffi = require("ffi")
 local counts = require("apps.vtep.counts")
 local fdb = require("net.fdb.fdb")
-local settings = require("apps.vtep.settings")
+local addresses = require("lib.addresses")
 
 local state = {}
 
@@ -28,9 +28,9 @@ function state.remotes(tunnel)
   for n, address in pairs(remotes.address) do
     local r = remotes.array[n]
     local item = counts.read(r.counts)
-    item.address, item.named = settings.text(address), remotes.fixed[n] == true
+    item.address, item.named = addresses.text(address), remotes.fixed[n] == true
     item.resolved, item.entries = r.ready ~= 0, remotes.uses[n]
-    item.mac = item.resolved and settings.text(ffi.string(r.header, 6)) or nil
+    item.mac = item.resolved and addresses.text(ffi.string(r.header, 6)) or nil
     list[#list + 1] = item
   end
   table.sort(list, by_address)
@@ -52,8 +52,8 @@ function state.entries(tunnel)
     local remote, static, key, seen = forwarding:entry(n)
     local mac, number = fdb.of_key(key)
     list[#list + 1] = {
-      vni = vnis[number], mac = settings.text(mac), static = static,
-      remote = settings.text(tunnel.remotes.address[remote]),
+      vni = vnis[number], mac = addresses.text(mac), static = static,
+      remote = addresses.text(tunnel.remotes.address[remote]),
       age = not static and forwarding:now() - seen or nil,
     }
   end

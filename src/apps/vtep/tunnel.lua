@@ -8,6 +8,7 @@ local ffi = require("ffi")
 local failure = require("core.failure")
 local fdb = require("net.fdb.fdb")
 local Remotes = require("apps.vtep.remotes")
+local addresses = require("lib.addresses")
 local settings = require("apps.vtep.settings")
 local Vnis = require("apps.vtep.vnis")
 
@@ -61,7 +62,7 @@ local function add_statics(self)
     local done, had = self.fdb:fix(key, n, self.let_go)
     if done == fdb.FULL then
       problem = ("there is no room for the static entry of %s; let capacity be more "
-        .. "than %d"):format(settings.text(entry.mac), self.settings.capacity)
+        .. "than %d"):format(addresses.text(entry.mac), self.settings.capacity)
     elseif not static then
       self.let_go(had)
     end

@@ -104,4 +104,20 @@ function failure.within(where, err)
   raise(status, "%s: %s", where, tostring(err))
 end
 
+--- How many bytes of a value a sentence shows.
+failure.MOST_SHOWN = 40
+local MOST_SHOWN = failure.MOST_SHOWN
+
+--- A value as a sentence shows it: short, on one line.
+function failure.shown(value)
+  if value == nil then return "nothing" end
+  local lua_type = type(value)
+  if lua_type ~= "string" and lua_type ~= "number" and lua_type ~= "boolean" then
+    return "a " .. lua_type
+  end
+  local text = tostring(value)
+  if #text > MOST_SHOWN then text = text:sub(1, MOST_SHOWN) .. "..." end
+  return "'" .. text:gsub("[%c\127-\255]", "?") .. "'"
+end
+
 return failure

@@ -8,7 +8,7 @@ local engine = require("core.app")
 local endpoint = require("apps.connect.endpoint")
 local ffi = require("ffi")
 local Port = require("apps.port.port").Port
-local settings = require("apps.vtep.settings")
+local addresses = require("lib.addresses")
 local setup = require("apps.connect.setup")
 
 local M = {}
@@ -35,7 +35,7 @@ local function mac_of(app)
   local bytes = ffi.new("uint8_t[6]")
   local mac = C.pg_port_mac(app.port, bytes) == 0 and ffi.string(bytes, 6)
   if not mac or mac:byte(1) % 2 == 1 or mac == ("\0"):rep(6) then return nil end
-  return settings.text(mac)
+  return addresses.text(mac)
 end
 
 local function names(options)

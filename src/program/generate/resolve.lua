@@ -11,7 +11,7 @@ local failure = require("core.failure")
 local link = require("core.link")
 local packet = require("core.packet")
 local Port = require("apps.port.port").Port
-local settings = require("apps.vtep.settings")
+local addresses = require("lib.addresses")
 local station = require("net.neighbor.station")
 
 local M = {}
@@ -58,7 +58,7 @@ end
 
 local function own_mac(list, port)
   local text = first_value(list, "ethSrc")
-  if text then return settings.mac(text) end
+  if text then return addresses.mac(text) end
   local bytes = ffi.new("uint8_t[6]")
   local mac = C.pg_port_mac(port, bytes) == 0 and ffi.string(bytes, 6)
   if not mac or mac:byte(1) % 2 == 1 or mac == ("\0"):rep(6) then
@@ -70,13 +70,13 @@ end
 
 -- Who asks, and for what.
 local function asker_of(options, list)
-  local hop, family = settings.ip(options.resolve)
-  if not hop or not settings.is_unicast(hop) then
+  local hop, family = addresses.ip(options.resolve)
+  if not hop or not addresses.is_unicast(hop) then
     failure.usage("--resolve: '%s' isn't the IP address of a host", options.resolve)
   end
   local label = SOURCES[family]
   local source = first_value(list, label)
-  local address, of = settings.ip(source or "")
+  local address, of = addresses.ip(source or "")
   if not address or of ~= family then
     failure.usage("--resolve %s needs a source address to ask with: --set %s=ADDRESS",
       options.resolve, label)
@@ -115,12 +115,12 @@ function M.run(options, direction, stream)
     failure.raise("nobody says to have %s: no answer from %s within %d seconds",
       options.resolve, options.port, TIMEOUT_S)
   end
-  stream:write(("%s is at %s\n"):format(options.resolve, settings.text(mac)))
+  stream:write(("%s is at %s\n"):format(options.resolve, addresses.text(mac)))
   for _, lane in ipairs(direction.lanes) do
     local set = lane.stream.set
-    set[#set + 1] = "ethDst=" .. settings.text(mac)
+    set[#set + 1] = "ethDst=" .. addresses.text(mac)
     if not first_value(set, "ethSrc") then
-      set[#set + 1] = "ethSrc=" .. settings.text(own.mac)
+      set[#set + 1] = "ethSrc=" .. addresses.text(own.mac)
     end
   end
 end

@@ -5,7 +5,7 @@ local engine = require("core.app")
 local link = require("core.link")
 local timer = require("core.timer")
 local si = require("core.engine.report").si
-local settings = require("apps.vtep.settings")
+local addresses = require("lib.addresses")
 
 local M = {}
 
@@ -25,7 +25,7 @@ function M.heading(tunnel)
       or ("%d (VLAN %d)"):format(item.vni, item.vlan)
   end
   return ("vtep: %s at %s, VNI %s, %d remotes\n"):format(s.address_text,
-    settings.text(s.mac), table.concat(vnis, ", "), (tunnel.remotes:count()))
+    addresses.text(s.mac), table.concat(vnis, ", "), (tunnel.remotes:count()))
 end
 
 local function drops()

@@ -15,7 +15,7 @@ local reports = require("program.vtep.reports")
 local results = require("program.vtep.results")
 local Port = require("apps.port.port").Port
 local sandbox = require("lib.sandbox.sandbox")
-local settings = require("apps.vtep.settings")
+local addresses = require("lib.addresses")
 local signals = require("core.engine.signals")
 local vtep = require("apps.vtep.vtep")
 
@@ -28,7 +28,7 @@ M.one_cpu = "its apps share a table of addresses, which they learn from both por
 local function random_mac()
   local bytes = {2}
   for i = 2, 6 do bytes[i] = math.random(0, 255) end
-  return settings.text(string.char(unpack(bytes)))
+  return addresses.text(string.char(unpack(bytes)))
 end
 
 local function mac_of(app)
@@ -36,7 +36,7 @@ local function mac_of(app)
   if C.pg_port_mac(app.port, bytes) ~= 0 then return random_mac() end
   local mac = ffi.string(bytes, 6)
   if mac == ("\0"):rep(6) or mac:byte(1) % 2 == 1 then return random_mac() end
-  return settings.text(mac)
+  return addresses.text(mac)
 end
 
 -- When capture files end, or after the time given.
