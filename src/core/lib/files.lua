@@ -2,6 +2,7 @@
 -- Files, directories, shell commands. None of these changes a file it only asks about.
 
 local C = require("core.native")
+local atomic_file = require("core.lib.atomic_file")
 local dirent = require("posix.dirent")
 local ffi = require("ffi")
 local libgen = require("posix.libgen")
@@ -89,22 +90,15 @@ function files.replace(path, text, verb)
   end
 end
 
---- The same, all at once: who reads the file finds the old text or the new one, and on
---- a full disk it keeps what it has. (The text is written to PATH.new first, where that
---- can be and `path` is a regular file or none; in a sandbox only to `path`.)
+--- The same, all at once (core.lib.atomic_file) where another file can be written
+--- next to it: who reads it finds the old text or the new one, and on a full disk it
+--- keeps what it has. In a sandbox, where only `path` may be written, that is emptied
+--- first.
 function files.exchange(path, text)
-  local found, new = stat.lstat(path), path .. ".new"
-  local plain = not found or stat.S_ISREG(found.st_mode) ~= 0
-  if not plain or C.pg_sandboxed() or not files.can_write(new) then
+  if C.pg_sandboxed() or not files.can_write(path .. ".new") then
     return files.replace(path, text)
   end
-  local ok, problem = pcall(files.replace, new, text)
-  if not ok then
-    os.remove(new)
-    error(problem, 0)
-  end
-  ok, problem = os.rename(new, path)
-  if not ok then failure.raise("can't write %s", problem) end
+  atomic_file.write(path, text)
 end
 
 --- Write `text` to the open file called `name`, at once. Raises a failure if not all of

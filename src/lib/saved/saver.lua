@@ -3,7 +3,7 @@
 -- meanwhile. What changes while it is written is written from its beginning again.
 
 local C = require("core.native")
-local output = require("lib.saved.output")
+local atomic_file = require("core.lib.atomic_file")
 
 local saver = {}
 
@@ -39,7 +39,7 @@ function Saver:is_due(now) return self.saved < self.version and now >= self.due 
 
 local function begin(self)
   self.writing = coroutine.create(function ()
-    self.output = output.open(self.path, self.private)
+    self.output = atomic_file.open(self.path, self.private)
     self.pieces(function (text)
       self.output:put(text)
       coroutine.yield()

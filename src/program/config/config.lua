@@ -3,6 +3,7 @@
 -- configured to do, over its socket: Perigee's lwAFTR, and what upstream's `snabb
 -- config` can reach.
 
+local atomic_file = require("core.lib.atomic_file")
 local calls = require("lib.leader.calls")
 local cli = require("lib.cli")
 local client = require("lib.leader.client")
@@ -11,7 +12,6 @@ local failure = require("core.failure")
 local front = require("lib.leader.front")
 local instances = require("lib.observe.instances")
 local listen = require("program.config.listen")
-local output = require("lib.saved.output")
 local stat = require("posix.sys.stat")
 local stdlib = require("posix.stdlib")
 
@@ -83,7 +83,7 @@ local function save(connection, options)
   local text = running(connection)
   text = text .. (text:match("\n$") and "" or "\n")
   if options.file == "-" then return io.write(text) end
-  output.write(options.file, text)
+  atomic_file.write(options.file, text, true)
 end
 
 local function changing(name, takes_value)

@@ -2,9 +2,9 @@
 -- What ran under a name before its last upgrade (program.upgrade.other's commands): a
 -- file next to what is kept, in a folder that is closed to other users.
 
+local atomic_file = require("core.lib.atomic_file")
 local failure = require("core.failure")
 local keep = require("net.keep.keep")
-local tree = require("core.shm.tree")
 
 local previous = {}
 
@@ -12,14 +12,11 @@ local function path_of(name) return ("%s/.%s.before"):format(keep.folder(), name
 
 --- Note the command.
 function previous.write(name, command)
-  local path = path_of(name)
-  local file, reason = io.open(path .. ".new", "wb")
-  if not file then failure.raise("can't note what ran before: %s", reason) end
-  tree.protect(path .. ".new")
-  file:write(command.exe, "\0", command.cwd, "\0", table.concat(command.words, "\0"),
-    "\0")
-  file:close()
-  os.rename(path .. ".new", path)
+  local file = atomic_file.open(path_of(name), true)
+  for _, word in ipairs{command.exe, command.cwd, unpack(command.words)} do
+    file:put(word .. "\0")
+  end
+  file:finish()
 end
 
 --- The command, or nil.

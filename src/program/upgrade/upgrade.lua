@@ -3,6 +3,7 @@
 -- of this version of Perigee, and maybe with another command line. It is started as a
 -- standby (net.keep.standby) while the old one runs; that ends once this one is ready.
 
+local atomic_file = require("core.lib.atomic_file")
 local cli = require("lib.cli")
 local C = require("core.native")
 local failure = require("core.failure")
@@ -49,12 +50,12 @@ local function stands_by(pid, name)
   return instance and instance.standby == name
 end
 
-local function write(path, number)
-  local file, reason = io.open(path, "w")
-  if not file then failure.raise("can't write: %s", reason) end
-  tree.protect(path)
-  file:write(number, "\n")
-  file:close()
+-- Note what ran before, and that the process `new` is to have the name next.
+local function note(name, before, new)
+  previous.write(name, before)
+  local file = atomic_file.open(standby.next_path(keep.folder(), name), true)
+  file:put(new .. "\n")
+  file:finish()
 end
 
 -- Start the command as a standby of the process `old`. The process id; the old one
@@ -74,15 +75,13 @@ end
 -- again.
 local function exchange(lock, name, old, new, again, patience)
   notify.tell("MAINPID=" .. new)
-  local first = standby.next_path(keep.folder(), name)
-  write(first, new)
   local began = C.pg_monotonic()
   signal.kill(old, signal.SIGTERM)
   local done, why = wait_for(new, patience, function ()
     local instance = instance_of(new)
     return instance and not instance.standby and standby.holder(lock) == new
   end)
-  os.remove(first)
+  os.remove(standby.next_path(keep.folder(), name))
   if done then
     log.info("upgrade %s: process %d has taken over from %d, in %.0f ms", name, new,
       old, 1000 * (C.pg_monotonic() - began))
@@ -115,7 +114,11 @@ local function run(name, command, back, patience)
   command = other.standing_by(command)
   local place = other.place_of(old)
   local new = start(command, place, old, name, patience)
-  previous.write(name, before)
+  local noted, err = pcall(note, name, before, new)
+  if not noted then
+    signal.kill(new, signal.SIGKILL)
+    failure.raise("upgrade %s: %s; process %d runs on", name, tostring(err), old)
+  end
   exchange(lock, name, old, new, function () return other.start(before, place) end,
     patience)
   unistd.close(lock)

@@ -1,13 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local atomic_file = require("core.lib.atomic_file")
 local files = require("core.lib.files")
-local output = require("lib.saved.output")
-local saver = require("lib.saved.saver")
 local stat = require("posix.sys.stat")
 
 local function text_of(path) return files.readfile(path, "*a") end
 
-describe("a file that is saved", function ()
+describe("a file that is replaced all at once", function ()
   local path
   before_each(function () path = os.tmpname() end)
   after_each(function ()
@@ -18,7 +17,7 @@ describe("a file that is saved", function ()
   it("has the old text until all is written, and keeps its mode", function ()
     files.writefile(path, "old")
     stat.chmod(path, 416) -- rw-r-----
-    local o = output.open(path)
+    local o = atomic_file.open(path)
     o:put("ne")
     assert.equal("old", text_of(path))
     o:put("w")
@@ -30,7 +29,7 @@ describe("a file that is saved", function ()
 
   it("stays as it was when it is abandoned", function ()
     files.writefile(path, "old")
-    local o = output.open(path)
+    local o = atomic_file.open(path)
     o:put("new")
     o:abandon()
     assert.equal("old", text_of(path))
@@ -39,33 +38,13 @@ describe("a file that is saved", function ()
 
   it("is private where that is asked for", function ()
     os.remove(path)
-    local o = output.open(path, true)
+    local o = atomic_file.open(path, true)
     o:finish()
     assert.equal(384, stat.stat(path).st_mode % 4096)
   end)
 
-  it("is written from the beginning when what runs changes", function ()
-    local runs, problems = "a", {}
-    local s = saver.new(path, function (put)
-      for _ = 1, 3 do put(runs) end
-    end, {done = function (problem) problems[#problems + 1] = problem or "fine" end})
-    s:changed()
-    s:work(0) -- a step
-    runs = "b"
-    s:changed()
-    s:work(0)
-    assert.equal("", text_of(path))
-    local waits = 0
-    assert.is_nil(s:await(function ()
-      waits = waits + 1
-      s:work(0)
-    end))
-    assert.equal("bbb", text_of(path))
-    assert.same({"fine"}, problems)
-    assert.equal(3, waits)
-    s.path = "/dev/full"
-    s:changed()
-    assert.equal("can't write /dev/full: No space left on device",
-      s:await(function () s:work(math.huge) end))
+  it("keeps what it has on a full disk", function ()
+    local problem = select(2, pcall(atomic_file.write, "/dev/full", "new"))
+    assert.equal("can't write /dev/full: No space left on device", tostring(problem))
   end)
 end)

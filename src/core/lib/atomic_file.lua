@@ -4,13 +4,13 @@
 -- that is allowed, its owner; a link to it stays one.
 
 local errno = require("posix.errno")
-local failure = require("core.failure")
+local failure = require("core.lib.failure")
 local fcntl = require("posix.fcntl")
 local stat = require("posix.sys.stat")
 local stdlib = require("posix.stdlib")
 local unistd = require("posix.unistd")
 
-local output = {}
+local atomic_file = {}
 
 local PERMISSIONS, OWN = 438, 384 -- rw-rw-rw-, less the umask; rw-------
 local MODE = 4095 -- the bits of st_mode that chmod(2) sets
@@ -47,7 +47,7 @@ end
 --- Begin to replace the file `path`, or to make it; devices and pipes are written as
 --- they are. `private`: a new file is for this user alone. Raises a failure if that
 --- can't be, as do put() and finish(): the file then keeps what it has.
-function output.open(path, private)
+function atomic_file.open(path, private)
   path = stdlib.realpath(path) or path
   local found = stat.stat(path)
   if found and stat.S_ISREG(found.st_mode) == 0 then
@@ -101,11 +101,11 @@ function Output:abandon()
   self.fd, self.new = nil, nil
 end
 
---- Replace the file by the `text`, and wait until that is on the disk.
-function output.write(path, text)
-  local o = output.open(path)
+--- Replace the file by the `text`; `durable`: and wait until that is on the disk.
+function atomic_file.write(path, text, durable)
+  local o = atomic_file.open(path)
   o:put(text)
-  o:finish(true)
+  o:finish(durable)
 end
 
-return output
+return atomic_file
