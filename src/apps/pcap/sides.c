@@ -98,17 +98,11 @@ static int by_conversation(struct sides *s, const struct ends *e)
   return side(client);
 }
 
-static bool in_prefix(const uint8_t *address, const struct sides_prefix *p)
-{
-  uint32_t bytes = p->length / 8, rest = p->length % 8;
-  return !memcmp(address, p->address, bytes) &&
-         (rest == 0 || (address[bytes] ^ p->address[bytes]) >> (8 - rest) == 0);
-}
-
 static bool is_server(const struct sides *s, const uint8_t *address, uint8_t version)
 {
   for (uint32_t i = 0; i < s->count; i++)
-    if (s->server[i].version == version && in_prefix(address, &s->server[i]))
+    if (s->server[i].version == version &&
+        in_prefix(address, s->server[i].address, s->server[i].length))
       return true;
   return false;
 }

@@ -49,14 +49,6 @@ static uint16_t put_checksum(uint8_t *at, uint32_t protocol, uint16_t change)
   return pg_add_change(0, old, fresh);
 }
 
-static bool in_prefix(const uint8_t *address, const uint8_t *prefix, uint32_t length)
-{
-  uint32_t bytes = length / 8, rest = length % 8;
-  if (memcmp(address, prefix, bytes))
-    return false;
-  return rest == 0 || (address[bytes] ^ prefix[bytes]) >> (8 - rest) == 0;
-}
-
 /* Of the maps that fit the first counts. */
 static uint16_t map_ip(struct work *w, uint8_t *address, uint32_t version)
 {

@@ -38,6 +38,15 @@ static inline bool is_vlan_type(uint32_t type)
   return type == TYPE_8021Q || type == TYPE_8021AD;
 }
 
+/* Do the first `length` bits of an address agree with the prefix? */
+static inline bool in_prefix(const uint8_t *address, const uint8_t *prefix,
+                             uint32_t length)
+{
+  uint32_t bytes = length / 8, rest = length % 8;
+  return !memcmp(address, prefix, bytes) &&
+         (rest == 0 || (address[bytes] ^ prefix[bytes]) >> (8 - rest) == 0);
+}
+
 /* Numbers in network order. */
 static inline uint32_t get16(const void *p)
 {
