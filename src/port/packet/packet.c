@@ -28,23 +28,8 @@
 #include "../../native/host.h"
 #include "state.h"
 
-/* Bytes. The kernel puts headers into a frame of the ring; longer ones than the longest
- * take the way of unsegmented ones. */
-enum { BLOCK_BYTES = 1 << 16, SOCKET_BYTES = 4 << 20, FRAME_OVERHEAD = 128,
-       LONGEST_IN_RING = 2048, USUAL_MTU = 1500 };
-
-static int set(int fd, int option, int value)
-{
-  return setsockopt(fd, SOL_PACKET, option, &value, sizeof value);
-}
-
-/* As much as is allowed, without CAP_NET_ADMIN net.core.{r,w}mem_max. */
-static void enlarge(int fd, int forced, int option)
-{
-  int bytes = SOCKET_BYTES;
-  if (setsockopt(fd, SOL_SOCKET, forced, &bytes, sizeof bytes) < 0)
-    setsockopt(fd, SOL_SOCKET, option, &bytes, sizeof bytes);
-}
+/* Bytes of a frame where there is no interface yet. */
+enum { USUAL_MTU = 1500 };
 
 static int join_interface(int fd, int ifindex, uint16_t protocol)
 {
@@ -57,63 +42,6 @@ static int ask(const struct packet_socket *s, unsigned long what, struct ifreq *
 {
   memset(ifr, 0, sizeof *ifr);
   return if_indextoname(s->ifindex, ifr->ifr_name) ? ioctl(s->receive, what, ifr) : -1;
-}
-
-/* A socket that sends to the interface, and receives nothing. */
-static int open_sender(bool joined)
-{
-  int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-  if (fd < 0)
-    return -1;
-  enlarge(fd, SO_SNDBUFFORCE, SO_SNDBUF);
-  set(fd, PACKET_QDISC_BYPASS, 1);
-  if (joined && set(fd, PACKET_VNET_HDR, 1) < 0) {
-    close(fd);
-    return -1;
-  }
-  return fd;
-}
-
-/* Frames for what the MTU lets in, up to a size: an odd number of cache lines, as with
- * even ones all frames' headers would compete for the same few lines of the cache. */
-static uint32_t frame_bytes(uint32_t mtu)
-{
-  uint32_t longest = RTE_MIN(mtu + ETHERNET_HEADER + VLAN_TAG,
-                             (uint32_t)LONGEST_IN_RING);
-  uint32_t lines = (longest + FRAME_OVERHEAD) / RTE_CACHE_LINE_SIZE;
-  return (lines | 1) * RTE_CACHE_LINE_SIZE;
-}
-
-/* A ring of at least `frames` frames. */
-static int map_ring(struct packet_socket *s, uint32_t mtu, uint32_t frames)
-{
-  struct packet_ring *r = &s->ring;
-  r->frame_bytes = frame_bytes(mtu);
-  r->block_bytes = BLOCK_BYTES;
-  r->frames_per_block = r->block_bytes / r->frame_bytes;
-  r->blocks = (frames + r->frames_per_block - 1) / r->frames_per_block;
-  struct tpacket_req request = {
-    .tp_block_size = r->block_bytes, .tp_block_nr = r->blocks,
-    .tp_frame_size = r->frame_bytes, .tp_frame_nr = r->blocks * r->frames_per_block};
-  if (setsockopt(s->receive, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) < 0)
-    return -1;
-  void *memory = mmap(NULL, (size_t)r->block_bytes * r->blocks, PROT_READ | PROT_WRITE,
-                      MAP_SHARED, s->receive, 0);
-  if (memory == MAP_FAILED)
-    return -1;
-  r->memory = r->frame = memory;
-  return 0;
-}
-
-/* The kernel's part of receiving, before the ring is there. */
-static int prepare(const struct packet_socket *s)
-{
-  int fd = s->receive;
-  enlarge(fd, SO_RCVBUFFORCE, SO_RCVBUF);
-  return set(fd, PACKET_VERSION, TPACKET_V2) < 0 || set(fd, PACKET_VNET_HDR, 1) < 0 ||
-             set(fd, PACKET_COPY_THRESH, 1) < 0 || set(fd, PACKET_IGNORE_OUTGOING, 1) < 0
-           ? -1
-           : 0;
 }
 
 static int be_promiscuous(const struct packet_socket *s, int option)
@@ -293,10 +221,10 @@ static int open_receiver(struct port *port, uint32_t frames, bool waits)
   if (!is_there(port, waits))
     return -1;
   uint32_t mtu = s->away ? USUAL_MTU : port->max_frame - ETHERNET_HEADER;
-  if (prepare(s) < 0)
+  if (pg_packet_receiver(s) < 0)
     return pg_fail("this kernel's AF_PACKET is too old (Linux 4.20 will do): %s",
                    strerror(errno));
-  if (map_ring(s, mtu, frames) < 0)
+  if (pg_packet_map_ring(s, mtu, frames) < 0)
     return pg_fail("the kernel has no ring of %u frames for it (%s); ask for fewer "
                    "with ring=N", frames, strerror(errno));
   return 0;
@@ -304,8 +232,8 @@ static int open_receiver(struct port *port, uint32_t frames, bool waits)
 
 static int open_senders(struct packet_socket *s)
 {
-  s->send = open_sender(false);
-  s->send_joined = open_sender(true);
+  s->send = pg_packet_sender(false);
+  s->send_joined = pg_packet_sender(true);
   return s->send < 0 || s->send_joined < 0
            ? pg_fail("can't send to '%s': %s", s->name, strerror(errno))
            : 0;

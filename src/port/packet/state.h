@@ -52,6 +52,11 @@ int pg_packet_begin(struct port *port, const char *name, uint32_t frames, bool s
 bool pg_packet_take_prepared(struct port *port, const char *name, uint32_t frames,
                              bool sends);
 
+/* socket.c */
+int pg_packet_sender(bool joined);
+int pg_packet_receiver(const struct packet_socket *s);
+int pg_packet_map_ring(struct packet_socket *s, uint32_t mtu, uint32_t frames);
+
 /* packet.c: leave the interface, or join that which has the name now: 0, or -1 and
  * pg_error(). */
 int pg_packet_find(struct packet_socket *s);
