@@ -16,7 +16,7 @@ from helpers.command import ROOT, check, perigee, run
 sys.path.insert(0, str(ROOT / "bench"))
 
 from suite import (  # noqa: E402
-    click, fastclick, measure, packetmill, page, router, stack, tcp, traffic)
+    click, fastclick, measure, packetmill, page, router, stack, takeover, tcp, traffic)
 
 NULL = "net_null_pg0,size=60,copy=0"
 
@@ -88,6 +88,19 @@ def test_mix():
         reference("mix", traffic.DEVICE % file, 256, 0.1)
     finally:
         file.unlink()
+
+
+def test_record():
+    bench("record", 60, 0.1)
+    reference("record", 60, 0.1, 32)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces, as root")
+def test_takeover():
+    """Each turn has a gap: who was killed or upgraded had passed packets."""
+    rows = {row["name"]: row for row in takeover.run(True, rounds=2)}
+    assert len(rows) == 6
+    assert all(row["min"] > 1 for name, row in rows.items() if name.endswith("ms")), rows
 
 
 @pytest.fixture(scope="module")

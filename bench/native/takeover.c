@@ -2,7 +2,7 @@
  *
  * takeover IFACE IFACE [PID]: the least that takes over from a process: with a PID it
  * waits on that one's pidfd (pidfd_open(2)), then opens AF_PACKET sockets on both
- * interfaces and passes frames between them. Beside it bench/takeover measures Perigee.
+ * interfaces and passes frames between them. `bench/run takeover` measures Perigee beside it.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
