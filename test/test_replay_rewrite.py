@@ -2,44 +2,23 @@
 """replay that changes packets, and parts a capture onto two ports. Scapy and tshark say
 what is right, and tcprewrite and tcpprep, where they are installed."""
 
-import json
-import re
 import shutil
 import subprocess
 
 import pytest
-from scapy.layers.inet import ICMP, IP, TCP, UDP, ICMPerror, IPerror, TCPerror, fragment
+from scapy.layers.inet import ICMP, IP, TCP, UDP, IPerror, TCPerror, fragment
 from scapy.layers.inet6 import (ICMPv6DestUnreach, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPv6,
                                 IPv6ExtHdrDestOpt, IPv6ExtHdrRouting, fragment6,
                                 IPv6ExtHdrFragment)
 from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.layers.sctp import SCTP, SCTPChunkData
 from scapy.packet import Raw
-from scapy.utils import PcapReader, wrpcap
 
 from helpers.command import perigee
+from helpers.replayed import (
+    A, B, CLIENT, CLIENT6, ETHER, MACS, MAPS, PORTS, SERVER, SERVER6, back, load, save, split,
+    tcp, there, there6, wrong_checksums)
 from helpers.report import number
-
-A, B = "02:00:00:00:00:01", "02:00:00:00:00:02"
-ETHER = Ether(src=A, dst=B)
-CLIENT, SERVER = "10.1.2.3", "10.9.0.80"
-CLIENT6, SERVER6 = "2001:db8:1::5", "2001:db8:2::80"
-
-
-def tcp(sport, dport, flags, load=b""):
-    return TCP(sport=sport, dport=dport, flags=flags, seq=1, ack=1) / Raw(load)
-
-
-def there(l4):
-    return ETHER / IP(src=CLIENT, dst=SERVER) / l4
-
-
-def back(l4):
-    return Ether(src=B, dst=A) / IP(src=SERVER, dst=CLIENT) / l4
-
-
-def there6(l4):
-    return ETHER / IPv6(src=CLIENT6, dst=SERVER6) / l4
 
 
 def no_sum(packet):
@@ -80,40 +59,11 @@ def traffic():
     return [Ether(bytes(p)) for p in packets]
 
 
-def save(path, packets, gap=0.001):
-    for i, packet in enumerate(packets):
-        packet.time = 1_700_000_000 + i * gap
-    wrpcap(str(path), packets)
-    return path
-
-
-def load(path):
-    with PcapReader(str(path)) as reader:
-        return list(reader)
-
-
 def replayed(tmp_path, packets, *options):
     file, out = save(tmp_path / "in.pcap", packets), tmp_path / "out.pcap"
     result = perigee("replay", "--topspeed", *options, file, f"pcap:tx={out}")
     assert result.returncode == 0, result.stderr
     return load(out), result.stdout
-
-
-def wrong_checksums(path):
-    """Numbers of the packets of which tshark finds a checksum bad, fragments joined."""
-    checks = "ip tcp udp sctp".split()
-    options = [w for c in checks for w in ("-o", f"{c}.check_checksum:TRUE")]
-    options += ["-o", "ip.defragment:TRUE", "-o", "ipv6.defragment:TRUE"]
-    bad = " or ".join(f"{c}.checksum.status == 0" for c in checks + ["icmp", "icmpv6"])
-    result = subprocess.run(["tshark", "-r", path, *options, "-Y", bad], text=True,
-                            capture_output=True, timeout=120, check=False)
-    return result.stdout.splitlines()
-
-
-MAPS = ["--map-ip", "10.1.0.0/16:172.16.0.0/16,10.9.0.0/24:192.0.2.0/24", "--map-ip",
-        "[2001:db8:1::/48]:[fd00:1::/48]", "--map-ip", "2001:db8:2::/48:fd00:2::/48"]
-PORTS = ["--map-port", "80:8080,53:5353", "--map-port", "5000-5999:6000-6999"]
-MACS = ["--map-mac", f"{A}=02:00:00:00:0a:01", "--map-mac", f"{B}:02:00:00:00:0a:02"]
 
 
 @pytest.mark.parametrize("options", [MAPS, PORTS, MACS, MAPS + PORTS + MACS])
@@ -246,109 +196,3 @@ def test_rewritten_as_tcprewrite_does(tmp_path):
     # tcprewrite 4.4 gives all of IPv6 Ethernet addresses of groups.
     assert [bytes(p)[12 if IPv6 in p else 0:] for p in changed] == \
         [bytes(p)[12 if IPv6 in p else 0:] for p in load(other)]
-
-
-def conversations():
-    """Two of TCP, one of UDP, an ARP, an ICMP error, fragments; who has sent each."""
-    pairs = [(there(tcp(5555, 80, "S")), "c"), (back(tcp(80, 5555, "SA")), "s"),
-             (there(tcp(5555, 80, "A")), "c"), (back(tcp(80, 5555, "A", b"page")), "s"),
-             (there(tcp(5555, 80, "A")), "c"),
-             (there(UDP(sport=4000, dport=53) / bytes(40)), "c"),
-             (back(UDP(sport=53, dport=4000) / bytes(40)), "s"),
-             (ETHER / ARP(psrc=CLIENT, pdst=SERVER), "c"),
-             (Ether(src=B, dst=A) / ARP(op=2, psrc=SERVER, pdst=CLIENT), "s")]
-    pairs += [(Ether(src=B, dst=A) / p, "s") for p in fragment(
-        IP(src=SERVER, dst=CLIENT) / UDP(sport=53, dport=4000) / Raw(bytes(2000)), 1000)]
-    return [Ether(bytes(p)) for p, _ in pairs], [side for _, side in pairs]
-
-
-def split(tmp_path, packets, *options):
-    file = save(tmp_path / "in.pcap", packets)
-    outs = [tmp_path / "c.pcap", tmp_path / "s.pcap"]
-    result = perigee("replay", *options, file, *(f"pcap:tx={o}" for o in outs))
-    assert result.returncode == 0, result.stderr
-    return [[bytes(p) for p in load(o)] for o in outs], result.stdout
-
-
-@pytest.mark.parametrize("how", [[], ["--sides", "port"],
-                                 ["--sides", "ip=10.9.0.0/16,2001:db8:2::/48"],
-                                 ["--sides", f"mac={B}"]])
-@pytest.mark.parametrize("speed", [["--topspeed"], ["--speed", "10"]])
-def test_two_sides(tmp_path, how, speed):
-    packets, sides = conversations()
-    found, said = split(tmp_path, packets, *speed, *how)
-    wanted = [[bytes(p) for p, side in zip(packets, sides) if side == s] for s in "cs"]
-    assert found == wanted
-    assert re.search(rf"from clients, to pcap:\S+: {sides.count('c')} packets", said)
-    assert re.search(rf"from servers, to pcap:\S+: {sides.count('s')} packets", said)
-
-
-def test_who_begins_is_the_client_whatever_the_ports(tmp_path):
-    packets = [there(tcp(80, 50000, "S")), back(tcp(50000, 80, "SA")),
-               there(tcp(80, 50000, "A"))]
-    found, _ = split(tmp_path, packets, "--topspeed")
-    assert [len(f) for f in found] == [2, 1]
-    found, _ = split(tmp_path, packets, "--topspeed", "--sides", "port")
-    assert [len(f) for f in found] == [1, 2]
-
-
-def test_sides_are_those_of_tcpprep(tmp_path):
-    """But that of its --cidr, which takes what matches for the first."""
-    if not shutil.which("tcpprep"):
-        pytest.skip("there is no tcpprep (Debian's tcpreplay)")
-    packets = [p for p in conversations()[0] if IP in p and p[IP].frag == 0]
-    file = save(tmp_path / "in.pcap", packets)
-    for ours, theirs in [("port", ["--port"]), ("ip=10.9.0.0/16", ["--cidr=10.9.0.0/16"]),
-                         ("syn", ["--auto=client"])]:
-        cache = tmp_path / "cache"
-        subprocess.run(["tcpprep", *theirs, "-i", file, "-o", cache], check=True,
-                       timeout=60, capture_output=True)
-        told = subprocess.run(["tcpprep", "-I", cache], text=True, capture_output=True,
-                              timeout=60, check=True).stdout
-        found, _ = split(tmp_path, packets, "--topspeed", "--sides", ours)
-        sides = re.findall(r"Packet \d+ -> (Primary|Secondary)", told)
-        if theirs[0].startswith("--cidr"):
-            found.reverse()
-        assert len(sides) == len(packets), told
-        assert found == [[bytes(p) for p, side in zip(packets, sides) if side == s]
-                         for s in ("Primary", "Secondary")], theirs
-
-
-def test_the_order_of_a_conversation_is_kept(tmp_path):
-    """Both sides leave by one interface: there the order can be seen."""
-    packets, sides = conversations()
-    file = save(tmp_path / "in.pcap", packets * 40)
-    script, out = tmp_path / "graph.lua", tmp_path / "out.pcap"
-    script.write_text(f"""
-local TwoSides = require("apps.pcap.two_sides").TwoSides
-local Join = require("apps.basic.basic_apps").Join
-local PcapWriter = require("apps.pcap.pcap").PcapWriter
-local c = config.new()
-config.app(c, "source", TwoSides, {{filename = "{file}", sides = "syn"}})
-config.app(c, "join", Join)
-config.app(c, "out", PcapWriter, "{out}")
-config.link(c, "source.client -> join.client")
-config.link(c, "source.server -> join.server")
-config.link(c, "join.output -> out.input")
-engine.configure(c)
-engine.main{{done = function () return engine.app_table.source.done end, no_report = true}}
-engine.main{{duration = 0.05, no_report = true}}
-""")
-    result = perigee("run", script)
-    assert result.returncode == 0, result.stderr
-    assert [bytes(p) for p in load(out)] == [bytes(p) for p in packets * 40]
-
-
-def test_two_sides_rewritten_from_a_compressed_file(tmp_path):
-    packets, sides = conversations()
-    file, results = save(tmp_path / "in.pcap", packets), tmp_path / "r.json"
-    subprocess.run(["gzip", file], check=True)
-    outs = [tmp_path / "c.pcap", tmp_path / "s.pcap"]
-    result = perigee("replay", "--loop", 3, "--topspeed", *MAPS, "--json", results,
-                     f"{file}.gz", *(f"pcap:tx={o}" for o in outs))
-    assert result.returncode == 0, result.stderr
-    assert all(wrong_checksums(o) == [] for o in outs)
-    report = json.loads(results.read_text())["replay"]
-    assert report["packets"] == 3 * len(packets)
-    assert [s["packets"] for s in report["sides"]] == [3 * sides.count(s) for s in "cs"]
-    assert report["rewritten"] == {"changed": 3 * len(packets), "stale_checksums": 0}

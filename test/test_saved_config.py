@@ -234,7 +234,7 @@ def test_a_graph_file_is_saved_as_it_runs_not_as_it_has_become(place):
 
 @pytest.mark.parametrize("wrong, said", [
     (GRAPH + "x: 1\n", "graph.yaml:4: a graph has no key 'x'"),
-    (GRAPH.replace("ring:b", "packet:no-such"), "no-such")])
+    (GRAPH.replace("ring:b", "packet:no-such"), "no-such")], ids=["key", "interface"])
 def test_the_last_good_graph_is_started_when_the_newest_is_wrong(place, wrong, said):
     file, remembered = place.folder / "graph.yaml", place.good / "graph.yaml"
     command = PERIGEE, "run", file, "--last-good", place.good

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 
@@ -116,6 +117,18 @@ def test_wrong_arguments_get_a_sentence(words, part):
     result = perigee("vtep", *words)
     assert result.returncode == 2
     assert part in result.stderr and result.stderr.count("\n") == 1, result.stderr
+
+
+def test_a_line_now_and_then():
+    """What --report prints, with the number of entries: one is static."""
+    result = perigee("vtep", "--inner", "null", "--outer", "null", "--address",
+                     "192.0.2.1/24", "--vni", "42", "--remote",
+                     "192.0.2.2@02:00:00:00:00:02", "--static",
+                     "42,02:00:00:00:00:03,192.0.2.2", "--duration", "300ms", "--report",
+                     "50ms")
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"^vtep: in \d+ \(.*decapsulated 0 \(0 pps\), 1 entries",
+                     result.stdout + result.stderr, re.M)
 
 
 def test_counters_of_vnis_and_remotes(tmp_path):
