@@ -4,6 +4,7 @@ that go through it go on; what goes wrong leaves what ran before."""
 
 import contextlib
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -107,6 +108,23 @@ def test_what_goes_wrong_leaves_the_old_one(environment):  # noqa: F811
     for name, text in (("../x", "is no name"), ("y", "no process of this pid namespace has")):
         refused = run(PERIGEE, "upgrade", name, env=environment)
         assert refused.returncode and text in refused.stderr
+
+
+def test_ctrl_c_leaves_nothing_behind(environment):  # noqa: F811
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(ended(environment))
+        old = stack.enter_context(running(PERIGEE, "--keep", "quiet", "click", "-e", QUIET,
+                                          env=environment))
+        old.wait_for_engine()
+        upgrading = stack.enter_context(running(PERIGEE, "upgrade", "quiet", env=environment))
+        children = pathlib.Path(f"/proc/{upgrading.pid}/task/{upgrading.pid}/children")
+        [new] = wait_until(lambda: children.read_text().split(), "the new process")
+        upgrading.send(signal.SIGINT)
+        assert upgrading.process.wait(60) == 1
+        upgrading.read()
+        assert f"SIGINT came; process {old.pid} runs on" in upgrading.said
+        wait_until(lambda: not pathlib.Path("/proc", new).exists(), "its end")
+        assert old.interrupt() == 0
 
 
 def test_what_fails_as_it_takes_over_is_taken_back(environment, tmp_path):  # noqa: F811

@@ -136,9 +136,13 @@ function balancer.begin(cpus, move)
   end
 end
 
---- Lines for people about what has moved; none if nothing is balanced.
+--- Lines for people about what has moved; none if that wasn't asked for.
 function balancer.lines()
   local told = balancer.told
+  if period and not group then
+    return {"balance: nothing could move: flows aren't spread over several CPUs; see "
+      .. "`perigee plan --cpus`"}
+  end
   if not group or not told.first then return {} end
   local lines = {("balance: the busiest CPU had %.2f of the mean at first, now %.2f")
     :format(told.first, told.last)}

@@ -63,7 +63,7 @@ function tls.token(path)
   local stat = require("posix.sys.stat")
   local unistd = require("posix.unistd")
   local found, reason = stat.stat(path)
-  if not found then failure.usage("--token %s: %s", path, reason) end
+  if not found then failure.usage("--token: %s", reason) end
   if not (found.st_uid == unistd.geteuid() or found.st_uid == 0)
     or found.st_mode % 64 ~= 0 then
     failure.raise("--token %s: it must be yours, and closed to others: chmod 600 %s",

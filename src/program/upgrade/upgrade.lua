@@ -11,6 +11,7 @@ local file_lock = require("core.lib.file_lock")
 local instances = require("lib.observe.instances")
 local keep = require("net.keep.keep")
 local log = require("core.lib.log")
+local main = require("core.main")
 local notify = require("lib.service.notify")
 local other = require("program.upgrade.other")
 local previous = require("program.upgrade.previous")
@@ -26,11 +27,16 @@ M.no_sandbox = "it starts a program"
 
 local PAUSE_S = 0.01
 
--- Wait until f() is true: true; or why not: "it ended", or that time is up.
-local function wait_for(new, patience, f)
+-- Wait until f() is true: true; or why not: "it ended", or that time is up. `stops`:
+-- a signal ends that, too.
+local function wait_for(new, patience, f, stops)
   local ends = C.pg_monotonic() + patience
   repeat
     local status = other.status(new)
+    local signalled = stops and C.pg_signal() or 0
+    if signalled ~= 0 then
+      return false, (main.SIGNALS[signalled] or "a signal") .. " came"
+    end
     if status then return false, "it ended with the status " .. status end
     if f() then return true end
     C.pg_sleep(PAUSE_S)
@@ -61,10 +67,11 @@ end
 -- Start the command as a standby of the process `old`. The process id; the old one
 -- runs on if that fails.
 local function start(command, place, old, name, patience)
+  C.pg_catch_signals() -- the new process isn't left behind
   local new = other.start(command, place)
   local ready, why = wait_for(new, patience, function ()
     return stands_by(new, name)
-  end)
+  end, true)
   if ready then return new end
   signal.kill(new, signal.SIGKILL)
   failure.raise("upgrade %s: the new process wasn't ready: %s; process %d runs on",
