@@ -152,6 +152,6 @@ def test_keeps_what_a_full_disk_has(tmp_path):
         status=$?; cp -r {disk} {copy}; exit $status"""
     result = run("unshare", "-m", "sh", "-c", script)
     assert result.returncode == 1
-    assert f"can't write {disk}/found.new: No space left on device" in result.stderr
+    assert f"can't write {disk}/found: No space left on device" in result.stderr
     assert [path.name for path in copy.iterdir()] == ["found"]
     assert 0 < len(json.loads((copy / "found").read_text())["results"]) < 20
