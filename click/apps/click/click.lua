@@ -20,8 +20,11 @@ local Click = {config = {
 }}
 Click.__index = Click
 
--- What runs of the app, by its name: {key =, router =, part =}; and what is to run
--- next.
+-- A configuration as it runs: {key =, router =, part =}. Only its `key` tells it from
+-- others: with a metatable, the engine compares it by ==.
+local Entry = {}
+
+-- What runs of the app, by its name; and what is to run next.
 local running, pending = {}, {}
 local elsewhere = {} -- by app: {find =, handlers =}, of all threads' elements
 
@@ -53,7 +56,7 @@ function Click.expand(arg, name)
   router.elsewhere = others.find
   for which, h in pairs(others.handlers or {}) do router.global_handlers[which] = h end
   router.passes_stops_on = (arg.thread and arg.thread.number or 0) > 0
-  local entry = {key = key, router = router}
+  local entry = setmetatable({key = key, router = router}, Entry)
   entry.part = part.of(router, name, {class = Driver, arg = entry})
   pending[name] = entry
   return entry.part

@@ -22,21 +22,29 @@ local function equal_cdata(x, y)
   return size == ffi.sizeof(y) and ffi.string(x, size) == ffi.string(y, size)
 end
 
---- Have `x` and `y` the same structure? Tables are compared key by key (those with
---- a metatable only by ==), structs and arrays of C byte by byte.
-function values.equal(x, y)
+-- `met` has the tables that are being compared: {[x] = {[y] = true}}. Where a cycle
+-- leads back to a pair, nothing differs there.
+local function equal(x, y, met)
   if type(x) ~= type(y) then return false end
   if x == y then return true end
   if type(x) == "cdata" then return equal_cdata(x, y) end
   if type(x) ~= "table" or getmetatable(x) or getmetatable(y) then return false end
+  met[x] = met[x] or {}
+  if met[x][y] then return true end
+  met[x][y] = true
   for key, value in pairs(x) do
-    if not values.equal(value, y[key]) then return false end
+    if not equal(value, y[key], met) then return false end
   end
   for key in pairs(y) do
     if x[key] == nil then return false end
   end
   return true
 end
+
+--- Have `x` and `y` the same structure? Tables are compared key by key (those with
+--- a metatable only by ==), structs and arrays of C byte by byte. Cycles are followed
+--- once.
+function values.equal(x, y) return equal(x, y, {}) end
 
 local function copy(x, copies)
   if copies[x] then return copies[x] end

@@ -20,6 +20,21 @@ describe("equal", function()
     assert.is_false(equal(setmetatable({}, {}), setmetatable({}, {})))
   end)
 
+  it("follows cycles once", function()
+    local function ring(last)
+      local first = {next = {next = {last = last}}}
+      first.next.next.next = first
+      return first
+    end
+    assert.is_true(equal(ring(1), ring(1)))
+    assert.is_false(equal(ring(1), ring(2)))
+    local x, y = {}, {}
+    x.other, y.other = y, x
+    assert.is_true(equal(x, y))
+    x.n, y.n = 1, 2
+    assert.is_false(equal(x, y))
+  end)
+
   it("compares C arrays by their bytes and pointers by address", function()
     local four = ffi.typeof("uint8_t[4]")
     local a, b = four({1, 2, 3, 4}), four({1, 2, 3, 4})
