@@ -16,7 +16,7 @@ from helpers.command import ROOT, check, perigee, run
 sys.path.insert(0, str(ROOT / "bench"))
 
 from suite import (  # noqa: E402
-    click, fastclick, measure, packetmill, page, router, stack, takeover, tcp, traffic)
+    click, fastclick, latency, measure, packetmill, page, router, stack, takeover, tcp, traffic)
 
 NULL = "net_null_pg0,size=60,copy=0"
 
@@ -50,6 +50,21 @@ def test_chain(kind, length, burst):
 @pytest.mark.parametrize("history", ["none", "moved", "reconfigured", "slow"])
 def test_steady(kind, history):
     bench("steady", kind, history, 0.1)
+
+
+@pytest.mark.parametrize("changes", [0, 10])
+def test_latency(changes):
+    """At a rate that both can keep, as many packets leave as are due."""
+    check("make", "-s", "-C", ROOT, "build/bench/latency", "build/bench/latency.so")
+    ours = perigee("--eal", latency.DEVICE, "run", ROOT / "bench/lua/latency.lua",
+                   ROOT / "build/bench/latency.so", 10000, 0.5, 2, 0.1, changes, 0.5)
+    in_c = run(ROOT / "build/bench/latency", 10000, 0.5, 2, 256, 0.5, *measure.eal_arguments())
+    for done in ours, in_c:
+        assert done.returncode == 0, done.stderr
+        packets, seconds, hertz, *times = map(float, done.stdout.split())
+        assert 1000 < packets < 10000 and seconds > 0 and hertz > 1e8
+        assert len(times) == len(latency.PARTS) and times[:4] == sorted(times[:4])
+        assert 0 < times[0] and times[3] <= times[4] * 1.04
 
 
 def test_vhost(tmp_path):
