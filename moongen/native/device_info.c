@@ -69,48 +69,6 @@ int mg_device_stats(const struct mg_device *d, struct port_stats *s)
   return 0;
 }
 
-int mg_device_promiscuous(struct mg_device *d, int32_t on)
-{
-  struct port *port = &d->ports[0];
-  d->promiscuous = on;
-  if (port->own)
-    return 0;
-  return on ? rte_eth_promiscuous_enable(port->id) : rte_eth_promiscuous_disable(port->id);
-}
-
-int mg_device_mtu(struct mg_device *d, uint32_t mtu)
-{
-  struct port *port = &d->ports[0];
-  if (port->own)
-    return pg_fail("%s keeps its MTU", d->text);
-  int status = rte_eth_dev_set_mtu(port->id, mtu);
-  return status < 0 ? pg_fail("%s: MTU %u: %s", d->text, mtu, rte_strerror(-status)) : 0;
-}
-
-int mg_device_mac_change(struct mg_device *d, const uint8_t *mac, int32_t add)
-{
-  struct rte_ether_addr address;
-  memcpy(address.addr_bytes, mac, sizeof address.addr_bytes);
-  if (d->ports[0].own)
-    return 0; /* it receives whatever comes */
-  int status = add ? rte_eth_dev_mac_addr_add(d->ports[0].id, &address, 0)
-                   : rte_eth_dev_mac_addr_remove(d->ports[0].id, &address);
-  if (status == -ENOTSUP && add && !d->promiscuous)
-    return pg_fail("%s can't receive for a second MAC address (%s), unless it is "
-                   "promiscuous: setPromisc(true)", d->text,
-                   pg_port_driver(&d->ports[0]));
-  return status < 0 && status != -ENOTSUP
-           ? pg_fail("%s: MAC address: %s", d->text, rte_strerror(-status))
-           : 0;
-}
-
-/* Vendor and device of a PCI card, 0 of others. */
-uint32_t mg_device_pci_id(const struct mg_device *d)
-{
-  (void)d;
-  return 0;
-}
-
 /* Extended statistics, by the device's number (rte_eth_xstats_get). Ports that DPDK
  * doesn't drive have those that every port has. --------------------------------- */
 

@@ -123,7 +123,6 @@ struct mg_device {
   int32_t sinks;             /* and to send to */
   int32_t rss_queues, rss_base;
   int32_t nrules;
-  int32_t promiscuous;
   uint32_t speed;            /* Mbit/s, 0 unknown */
   uint8_t mac[6];
   char text[256];            /* the port string */
@@ -150,19 +149,11 @@ int mg_device_set_up(struct mg_device *d, int32_t nrx, int32_t ntx, int32_t sour
 int mg_device_add_rule(struct mg_device *d, const struct mg_rule *rule);
 void mg_device_use_sources(struct mg_device *d);
 int mg_device_stats(const struct mg_device *d, struct port_stats *stats);
-int mg_device_start(struct mg_device *d, struct port *port, uint32_t mtu, int32_t nrx,
-                    int32_t ntx, int32_t rxd, int32_t txd, int32_t rss, int32_t base);
-void mg_device_limits(const struct port *port, int32_t *most_rx, int32_t *most_tx,
-                      int32_t *reta);
 void mg_device_drain(struct mg_device *d);
 void mg_device_seal(struct mg_device *d);
 int32_t mg_device_count(void);
-int mg_device_promiscuous(struct mg_device *d, int32_t on);
-int mg_device_mtu(struct mg_device *d, uint32_t mtu);
-int mg_device_mac_change(struct mg_device *d, const uint8_t *mac, int32_t add);
 int32_t mg_device_xstats(int32_t id, void *values, uint32_t n);
 int32_t mg_device_xstat_names(int32_t id, void *names, uint32_t n);
-uint32_t mg_device_pci_id(const struct mg_device *d);
 void mg_tend(void *pool);
 void mg_fail(const char *why);
 const char *mg_failure(void);

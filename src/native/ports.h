@@ -88,6 +88,15 @@ int pg_port_unplug(struct port *port);
 int pg_probe_pci(const char *address);
 
 /* port_start.c */
+/* How DPDK's device of a port is started. */
+struct port_setup {
+  uint32_t mtu;              /* 0: the device's own */
+  uint16_t rx, tx, rxd, txd; /* queues, and descriptors of each */
+  uint16_t spread, first;    /* by hashes over so many rx queues from `first` on; 0: not */
+  bool promiscuous, offload, fast_free; /* as of pg_port_start */
+};
+
+int pg_port_start_as(struct port *port, const struct port_setup *how);
 int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
                   bool fast_free);
 
@@ -111,6 +120,15 @@ uint32_t pg_most_ports(void);
 int pg_port_mac(const struct port *port, uint8_t *mac);
 const char *pg_port_driver(const struct port *port);
 int pg_port_count(void);
+
+struct port_limits { uint16_t rx, tx, reta; };
+void pg_port_limits(const struct port *port, struct port_limits *limits);
+
+/* port_change.c */
+int pg_port_set_promiscuous(const struct port *port, bool on);
+int pg_port_set_mtu(const struct port *port, uint32_t mtu);
+int pg_port_add_mac(const struct port *port, const uint8_t *mac);
+int pg_port_remove_mac(const struct port *port, const uint8_t *mac);
 
 /* iface.c */
 int pg_iface_read(const char *name, struct iface *iface);

@@ -93,12 +93,12 @@ end
 -- How many queues the port has itself for that: as many as it can to send; to receive
 -- one, unless the card spreads flows over them.
 local function own_queues(d, port, kind, want)
-  local most = ffi.new("int32_t[3]")
-  C.mg_device_limits(d.ports[0], most, most + 1, most + 2)
+  local most = ffi.new("struct port_limits")
+  C.pg_port_limits(d.ports[0], most)
   if not kinds.has_queues(port) then return 1, 1 end
-  local sinks = most[1] >= want.ntx and want.ntx or 1
-  local endless = kind.name == "null" and most[0] >= want.nrx -- each has packets
-  local spreads = want.rss > 1 and most[2] > 0 and most[0] >= want.nrx
+  local sinks = most.tx >= want.ntx and want.ntx or 1
+  local endless = kind.name == "null" and most.rx >= want.nrx -- each has packets
+  local spreads = want.rss > 1 and most.reta > 0 and most.rx >= want.nrx
   return (endless or spreads) and want.nrx or 1, sinks
 end
 
@@ -108,8 +108,10 @@ function config.start(id, want)
   local port, kind = ports.of(d.id)
   local sources, sinks = own_queues(d, port, kind, want)
   local rss = sources > 1 and want.rss > 1 and kind.name ~= "null" and want.rss or 0
-  if C.mg_device_start(d, d.ports[0], kind.mtu or 0, sources, sinks, want.rxd, want.txd,
-      rss, want.base) < 0 then
+  local setup = ffi.new("struct port_setup", {mtu = kind.mtu or 0, rx = sources,
+    tx = sinks, rxd = want.rxd, txd = want.txd, spread = rss, first = want.base,
+    promiscuous = true, offload = true})
+  if C.pg_port_start_as(d.ports[0], setup) < 0 then
     local reason = ffi.string(C.pg_error())
     failure.raise("device %d (%s): %s", d.id, port.text,
       kind.not_started and kind.not_started(port, reason) or reason)

@@ -159,7 +159,7 @@ function Device:getName() return ffi.string(self.c.text) end
 --- Its NUMA node.
 function Device:getSocket() return math.max(self.c.ports[0].numa_node, 0) end
 function Device:checkSocket() return true end
-function Device:getPciId() return C.mg_device_pci_id(self.c) end
+function Device:getPciId() return 0 end
 function Device:getFirmware() return nil end
 function Device:store() end
 
@@ -175,23 +175,28 @@ end
 
 -- Changing it -------------------------------------------------------------------------
 
-function Device:setPromisc(on) C.mg_device_promiscuous(self.c, on and 1 or 0) end
+function Device:setPromisc(on)
+  C.pg_port_set_promiscuous(self.c.ports[0], on and true or false)
+end
 
-local function change(status)
-  if status < 0 then failure.raise("%s", ffi.string(C.pg_error())) end
+local function check(self, status)
+  if status < 0 then
+    failure.raise("device %d (%s): %s", self.id, self:getName(),
+      ffi.string(C.pg_error()))
+  end
 end
 
 --- Frames of up to `mtu` bytes behind the Ethernet header.
-function Device:setMtu(mtu) change(C.mg_device_mtu(self.c, mtu)) end
+function Device:setMtu(mtu) check(self, C.pg_port_set_mtu(self.c.ports[0], mtu)) end
 
-local function change_mac(self, mac, add)
+local function change_mac(self, mac, change)
   local address = parseMacAddress(mac)
   if not address then failure.usage("'%s' isn't a MAC address", tostring(mac)) end
-  change(C.mg_device_mac_change(self.c, ffi.cast("uint8_t *", address), add))
+  check(self, change(self.c.ports[0], ffi.cast("uint8_t *", address)))
 end
 
-function Device:addMac(mac) change_mac(self, mac, 1) end
-function Device:removeMac(mac) change_mac(self, mac, 0) end
+function Device:addMac(mac) change_mac(self, mac, C.pg_port_add_mac) end
+function Device:removeMac(mac) change_mac(self, mac, C.pg_port_remove_mac) end
 
 --- Give packets to the queues `base` (default 0) to base + n - 1, by their hash.
 function Device:setRssQueues(n, base)

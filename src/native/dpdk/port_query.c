@@ -120,6 +120,16 @@ uint32_t pg_most_ports(void)
   return RTE_MAX_ETHPORTS;
 }
 
+/* Most queues that the port can have each way, and the entries of its table from hashes to
+ * queues (RETA; 0: it has none). */
+void pg_port_limits(const struct port *port, struct port_limits *limits)
+{
+  struct rte_eth_dev_info info;
+  *limits = (struct port_limits){.rx = 1, .tx = 1};
+  if (!port->own && rte_eth_dev_info_get(port->id, &info) >= 0)
+    *limits = (struct port_limits){info.max_rx_queues, info.max_tx_queues, info.reta_size};
+}
+
 /* The port's Ethernet address, 6 bytes. */
 int pg_port_mac(const struct port *port, uint8_t *mac)
 {

@@ -51,14 +51,6 @@ static void spread(const struct port *port, struct rte_eth_conf *conf,
     .rss_hf = info->flow_type_rss_offloads & flows};
 }
 
-/* One queue each way, its descriptors in memory of the node. */
-static int set_up_queue(const struct port *port, uint16_t q, uint16_t rxd,
-                        uint16_t txd, int32_t node)
-{
-  int status = rte_eth_rx_queue_setup(port->id, q, rxd, node, NULL, port->pool);
-  return status < 0 ? status : rte_eth_tx_queue_setup(port->id, q, txd, node, NULL);
-}
-
 /* The MTU, or the most that the device takes. Some (net_e1000_em) only tell their longest
  * frame, and rte_eth_dev_configure() refuses longer ones. */
 uint32_t pg_possible_mtu(uint32_t mtu, const struct rte_eth_dev_info *info)
@@ -82,41 +74,67 @@ static bool can_free_fast(const struct rte_eth_dev_info *info)
          pg_numa_nodes() == 1 && !atomic_load(&pg_other_packets);
 }
 
-static int configure(struct port *port, uint32_t mtu, bool offload, bool fast_free)
+/* A guest has as many queues each way, and Perigee computes its checksums (port/vhost). */
+static void set_up_guest(struct port *port, struct rte_eth_conf *conf, uint16_t queues)
+{
+  pg_guest_watch();
+  port->pairs = queues;
+  conf->rxmode.offloads = RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
+}
+
+static int set_up_queues(const struct port *port, uint16_t rx, uint16_t tx, uint16_t rxd,
+                         uint16_t txd)
 {
   int32_t node = pg_numa_memory(port->numa_node);
-  struct rte_eth_conf conf = {0};
-  struct rte_eth_dev_info info;
-  uint16_t rxd = DESCRIPTORS, txd = DESCRIPTORS;
-  uint16_t queues = RTE_MAX(RTE_MAX(port->queues, port->pairs), 1);
-  int status = rte_eth_dev_info_get(port->id, &info);
-  if (status < 0)
-    return status;
-  conf.rxmode.mtu = pg_possible_mtu(mtu, &info);
-  conf.intr_conf.rxq = port->interrupts;
-  port->guest = strcmp(info.driver_name, "net_vhost") == 0 ? GUEST_OPEN : GUEST_NONE;
-  if (port->guest) { /* port/vhost/vhost.c does them */
-    pg_guest_watch();
-    port->pairs = queues;
-    conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
+  int status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd);
+  for (uint16_t q = 0; q < rx && status >= 0; q++) {
+    status = rte_eth_rx_queue_setup(port->id, q, rxd, node, NULL, port->pool);
+    if (status == -ENOMEM && node != SOCKET_ID_ANY)
+      status = rte_eth_rx_queue_setup(port->id, q, rxd, SOCKET_ID_ANY, NULL, port->pool);
   }
-  if (offload)
-    conf.txmode.offloads = info.tx_offload_capa & TX_OFFLOADS;
-  port->fast_free = fast_free && can_free_fast(&info);
+  for (uint16_t q = 0; q < tx && status >= 0; q++) {
+    status = rte_eth_tx_queue_setup(port->id, q, txd, node, NULL);
+    if (status == -ENOMEM && node != SOCKET_ID_ANY)
+      status = rte_eth_tx_queue_setup(port->id, q, txd, SOCKET_ID_ANY, NULL);
+  }
+  return status;
+}
+
+static int configure(struct port *port, const struct port_setup *how,
+                     const struct rte_eth_dev_info *info)
+{
+  struct rte_eth_conf conf = {0};
+  uint16_t rx = how->rx, tx = how->tx;
+  conf.rxmode.mtu = pg_possible_mtu(how->mtu, info);
+  conf.intr_conf.rxq = port->interrupts;
+  port->guest = strcmp(info->driver_name, "net_vhost") == 0 ? GUEST_OPEN : GUEST_NONE;
+  if (port->guest)
+    set_up_guest(port, &conf, rx = tx = RTE_MAX(rx, tx));
+  if (how->offload)
+    conf.txmode.offloads = info->tx_offload_capa & TX_OFFLOADS;
+  port->fast_free = how->fast_free && can_free_fast(info);
   if (port->fast_free)
     conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
   port->offloads = conf.txmode.offloads;
-  if (port->queues > 1)
-    spread(port, &conf, &info);
-  if ((status = rte_eth_dev_configure(port->id, queues, queues, &conf)) < 0 ||
-      (status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rxd, &txd)) < 0)
-    return status;
-  for (uint16_t q = 0; q < queues && status >= 0; q++) {
-    status = set_up_queue(port, q, rxd, txd, node);
-    if (status == -ENOMEM && node != SOCKET_ID_ANY)
-      status = set_up_queue(port, q, rxd, txd, SOCKET_ID_ANY);
+  if (how->spread > 1 && rx > 1)
+    spread(port, &conf, info);
+  int status = rte_eth_dev_configure(port->id, rx, tx, &conf);
+  return status < 0 ? status : set_up_queues(port, rx, tx, how->rxd, how->txd);
+}
+
+/* Let the device's table send hashes to queues `first` to `first + n - 1` in turn. */
+static int fill_reta(uint16_t id, uint16_t size, uint16_t n, uint16_t first)
+{
+  struct rte_eth_rss_reta_entry64 entries[RTE_ETH_RSS_RETA_SIZE_512 /
+                                          RTE_ETH_RETA_GROUP_SIZE] = {0};
+  if (size == 0 || size > RTE_ETH_RSS_RETA_SIZE_512)
+    return -ENOTSUP;
+  for (int i = 0; i < size; i++) {
+    struct rte_eth_rss_reta_entry64 *e = &entries[i / RTE_ETH_RETA_GROUP_SIZE];
+    e->mask |= 1ull << i % RTE_ETH_RETA_GROUP_SIZE;
+    e->reta[i % RTE_ETH_RETA_GROUP_SIZE] = first + i % n;
   }
-  return status;
+  return rte_eth_dev_rss_reta_update(id, entries, size);
 }
 
 /* Start DPDK's port `id`. It receives all from the first packet on: a card that is made
@@ -132,48 +150,61 @@ int pg_device_start(uint16_t id, bool promiscuous)
   return status;
 }
 
-static int start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
-                 bool fast_free)
+static int start(struct port *port, const struct port_setup *how)
 {
-  int status = configure(port, mtu, offload, fast_free);
-  return status < 0 ? status : pg_device_start(port->id, promiscuous);
+  struct rte_eth_dev_info info;
+  int status = rte_eth_dev_info_get(port->id, &info);
+  if (status < 0 || (status = configure(port, how, &info)) < 0 ||
+      (status = pg_device_start(port->id, how->promiscuous)) < 0)
+    return status;
+  bool some = how->spread > 1 && (how->first > 0 || how->spread < how->rx);
+  return some ? fill_reta(port->id, info.reta_size, how->spread, how->first) : 0;
 }
 
 /* Has the device so many queues? */
 static int check_queues(const struct port *port)
 {
-  struct rte_eth_dev_info info;
-  if (port->queues < 2 || rte_eth_dev_info_get(port->id, &info) < 0)
-    return 0;
-  uint16_t most = RTE_MIN(info.max_rx_queues, info.max_tx_queues);
-  return port->queues <= most
+  struct port_limits limits;
+  pg_port_limits(port, &limits);
+  uint16_t most = RTE_MIN(limits.rx, limits.tx);
+  return port->queues <= RTE_MAX(most, 1)
            ? 0
            : pg_fail("the device has %u queue%s each way (%s), not %u", most,
-                     most == 1 ? "" : "s", info.driver_name, port->queues);
+                     most == 1 ? "" : "s", pg_port_driver(port), port->queues);
 }
 
-/* Configure the queues each way and start; mtu 0 leaves the device's own. `offload`:
- * let the device compute checksums and add VLAN tags, as far as it can. `fast_free`: let it
- * free packets without a look at each, if it can and may; whether it does, port->fast_free
- * tells. */
-int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
-                  bool fast_free)
+/* Configure the device's queues as `how` says, and start it. 0, or -1 and pg_error(). */
+int pg_port_start_as(struct port *port, const struct port_setup *how)
 {
   if (port->own)
     return 0; /* since it is open */
-  if (check_queues(port) < 0)
-    return -1;
   pg_iface_keep(port->keeps);
-  int status = start(port, mtu, promiscuous, offload, fast_free);
+  int status = start(port, how);
   pg_iface_keep("");
   if (status < 0)
     return pg_fail("DPDK can't start %s: %s", port->name,
                    rte_strerror(-status));
   port->started = 1;
   pg_port_watch(port);
-  if (promiscuous && port->keeps[0])
+  if (how->promiscuous && port->keeps[0])
     port->promiscuous = pg_iface_hold_promiscuous(port->keeps);
   return 0;
+}
+
+/* The same with as many queues each way as the port says; mtu 0 leaves the device's own.
+ * `offload`: let the device compute checksums and add VLAN tags, as far as it can.
+ * `fast_free`: let it free packets without a look at each, if it can and may; port->fast_free
+ * says whether it does. */
+int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
+                  bool fast_free)
+{
+  uint16_t queues = RTE_MAX(RTE_MAX(port->queues, port->pairs), 1);
+  if (!port->own && check_queues(port) < 0)
+    return -1;
+  return pg_port_start_as(port, &(struct port_setup){
+    .mtu = mtu, .rx = queues, .tx = queues, .rxd = DESCRIPTORS, .txd = DESCRIPTORS,
+    .spread = port->queues, .promiscuous = promiscuous, .offload = offload,
+    .fast_free = fast_free});
 }
 
 /* The descriptor that is ready when there is something to receive, of a driver that can
