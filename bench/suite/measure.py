@@ -138,13 +138,15 @@ made = []  # rows, in case a later one fails
 def row(name, cycles, reference, limit=None, **more):
     """A row of the result: medians, spread and ratio of two lists of cycles.
 
-    `more` goes into the row as well: for plots `series`, a line's name, and `x`.
+    `more` goes into the row as well: for plots `series`, a line's name, and `x`. The
+    lists do, too: bench/trend compares them process by process.
     """
     mine, other = statistics.median(cycles), statistics.median(reference)
     made.append({"name": name, "cycles": mine, "min": min(cycles), "max": max(cycles),
                  "reference": other, "reference_min": min(reference),
                  "reference_max": max(reference), "ratio": mine / other,
-                 "limit": limit, "processes": len(cycles), **more})
+                 "limit": limit, "processes": len(cycles),
+                 "runs": cycles, "reference_runs": reference, **more})
     return made[-1]
 
 
@@ -154,7 +156,8 @@ def paired_row(name, cycles, reference, limit=None):
     times a third faster for some seconds, that of medians may compare such times."""
     pairs = [(mine, other) for mine, other in zip(cycles, reference) if other]
     return row(name, cycles, [other for _, other in pairs], limit,
-               ratio=statistics.median(mine / other for mine, other in pairs))
+               ratio=statistics.median(mine / other for mine, other in pairs),
+               runs=[mine for mine, _ in pairs])
 
 
 ENOUGH_FOR_WORST = 20  # processes
