@@ -150,7 +150,7 @@ int32_t mg_device_count(void)
 void mg_device_seal(struct mg_device *d)
 {
   for (int i = 0; i < d->sources; i++)
-    mg_spin_lock(&d->rx_locks[i]);
+    pg_spin_lock(&d->rx_locks[i]);
   for (int i = 0; i < d->sinks; i++)
-    mg_spin_lock(&d->tx_locks[i]);
+    pg_spin_lock(&d->tx_locks[i]);
 }

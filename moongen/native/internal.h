@@ -19,6 +19,7 @@
 #include <rte_mbuf.h>
 #include <rte_pause.h>
 
+#include "../../src/native/spin.h"
 #include "moongen.h"
 
 enum { MG_OWNED = 0x7ffe, MG_GONE = 0x8000 };
@@ -37,21 +38,6 @@ static inline void mg_note_gone(struct rte_mbuf *m)
 
 /* Set while more tasks run than there are CPUs: who waits lets others run. */
 extern int32_t mg_more_tasks_than_cpus;
-
-/* A lock held for the time of a burst. Its holder may lose the CPU. */
-static inline void mg_spin_lock(int32_t *lock)
-{
-  for (unsigned tries = 1; __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); tries++)
-    if (tries % 64)
-      rte_pause();
-    else
-      sched_yield();
-}
-
-static inline void mg_spin_unlock(int32_t *lock)
-{
-  __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
-}
 
 /* A poll that found nothing, for the `n`th time in a row. */
 static inline void mg_idle(uint32_t n)

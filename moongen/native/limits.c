@@ -96,13 +96,13 @@ static struct limits limits_of(const struct mg_queue *q, struct mg_pacer *first)
 static void lock(const struct limits *l)
 {
   for (int i = 0; i < l->n; i++)
-    mg_spin_lock(&l->list[i]->lock);
+    pg_spin_lock(&l->list[i]->lock);
 }
 
 static void unlock(const struct limits *l)
 {
   for (int i = l->n; i-- > 0;)
-    mg_spin_unlock(&l->list[i]->lock);
+    pg_spin_unlock(&l->list[i]->lock);
 }
 
 /* All are locked. How many may go: they are taken as sent. If none may, `due` is when to

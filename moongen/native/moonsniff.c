@@ -57,16 +57,16 @@ void ms_set_thresh(int64_t thresh) { least = thresh; }
 
 void ms_add_entry(uint32_t identification, uint64_t timestamp)
 {
-  mg_spin_lock(&lock);
+  pg_spin_lock(&lock);
   struct entry *e = entry_of(identification);
   if (e)
     *e = (struct entry){.time = timestamp, .number = identification};
-  mg_spin_unlock(&lock);
+  pg_spin_unlock(&lock);
 }
 
 void ms_test_for(uint32_t identification, uint64_t timestamp)
 {
-  mg_spin_lock(&lock);
+  pg_spin_lock(&lock);
   struct entry *e = entry_of(identification);
   if (!e || e->time == 0 || e->number != identification) {
     counts.misses++;
@@ -79,7 +79,7 @@ void ms_test_for(uint32_t identification, uint64_t timestamp)
     else
       see(&latencies, latency);
   }
-  mg_spin_unlock(&lock);
+  pg_spin_unlock(&lock);
 }
 
 struct ms_stats ms_fetch_stats()

@@ -81,10 +81,10 @@ struct mg_pacer *mg_pacers(void) { return __atomic_load_n(&newest, __ATOMIC_ACQU
 void mg_pacer_set(struct mg_pacer *p, int32_t pattern, double gap, double byte_cycles,
                   double asked, const char *unit)
 {
-  mg_spin_lock(&p->lock);
+  pg_spin_lock(&p->lock);
   p->asked = asked;
   snprintf(p->unit, sizeof p->unit, "%s", unit);
   p->told = 0;
   pg_schedule_set(&p->times, pattern, gap, byte_cycles);
-  mg_spin_unlock(&p->lock);
+  pg_spin_unlock(&p->lock);
 }

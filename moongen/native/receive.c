@@ -108,10 +108,10 @@ static inline uint32_t receive_direct(struct mg_queue *q, struct rte_mbuf **pack
                                       uint32_t n)
 {
   uint32_t got;
-  mg_spin_lock(q->lock);
+  pg_spin_lock(q->lock);
   if (unlikely(q->nstash > 0 || n < FEWEST)) {
     got = from_stash(q, packets, n);
-    mg_spin_unlock(q->lock);
+    pg_spin_unlock(q->lock);
     give(q, packets, got, bytes_of(packets, got));
     return got;
   }
@@ -119,7 +119,7 @@ static inline uint32_t receive_direct(struct mg_queue *q, struct rte_mbuf **pack
   uint32_t bytes = bytes_of(packets, got);
   q->port->rxpackets += got;
   q->port->rxbytes += bytes;
-  mg_spin_unlock(q->lock);
+  pg_spin_unlock(q->lock);
   give(q, packets, got, bytes);
   if (unlikely(q->stamps))
     stamp(packets, got, rte_rdtsc());
@@ -225,7 +225,7 @@ static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, ui
     uint32_t came = 1;
     for (int i = 0; i < MOST_BURSTS && came > 0 && got == 0; i++)
       came = fetch_sorted(q, source, packets, n, now, &got);
-    mg_spin_unlock(&d->rx_locks[source]);
+    pg_spin_unlock(&d->rx_locks[source]);
   }
   give(q, packets, got, bytes_of(packets, got));
   return got;

@@ -106,7 +106,7 @@ int mg_device_add_rule(struct mg_device *d, const struct mg_rule *rule)
   struct mg_rule same;
   int at = 0, status = 0;
   for (int i = 0; i < d->sources; i++)
-    mg_spin_lock(&d->rx_locks[i]);
+    pg_spin_lock(&d->rx_locks[i]);
   for (at = 0; at < d->nrules; at++) {
     same = d->rules[at];
     same.queue = rule->queue;
@@ -125,6 +125,6 @@ int mg_device_add_rule(struct mg_device *d, const struct mg_rule *rule)
   }
   mg_device_use_sources(d);
   for (int i = d->sources; i-- > 0;)
-    mg_spin_unlock(&d->rx_locks[i]);
+    pg_spin_unlock(&d->rx_locks[i]);
   return status;
 }

@@ -165,9 +165,9 @@ static void offload(struct port *port, struct rte_mbuf **packets, uint32_t n,
 
 static inline uint32_t burst(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
 {
-  mg_spin_lock(q->lock);
+  pg_spin_lock(q->lock);
   uint32_t taken = port_send(q->port, packets, n);
-  mg_spin_unlock(q->lock);
+  pg_spin_unlock(q->lock);
   return taken;
 }
 

@@ -80,13 +80,13 @@ static void look_after_ports(void)
     if (!is_file && !is_packet)
       continue;
     for (int sink = 0; sink < d->sinks; sink++)
-      mg_spin_lock(&d->tx_locks[sink]);
+      pg_spin_lock(&d->tx_locks[sink]);
     if (is_file)
       look_after_file(d);
     else
       look_after_interface(d);
     for (int sink = d->sinks; sink-- > 0;)
-      mg_spin_unlock(&d->tx_locks[sink]);
+      pg_spin_unlock(&d->tx_locks[sink]);
   }
 }
 

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- MoonGen's module `hmap`: hash maps that tasks share (native/hmap.c). Keys have 8, 16,
--- 32 or 64 bytes, values these or 128. An accessor holds one entry, which other tasks
--- wait for: each task has its own.
+-- MoonGen's module `hmap`: hash maps that tasks share (net/flow/shared.c). Keys have 8,
+-- 16, 32 or 64 bytes, values these or 128. An accessor holds one entry, which other
+-- tasks wait for: each task has its own.
 
 local ffi = require("ffi")
-local C = require("core.declare")("native/hmap.h")
+local C = require("core.declare")("net/flow/shared.h")
 local log = require("moongen.log")
 
 local hmap = {}
 
 local KEYS, VALUES = {8, 16, 32, 64}, {8, 16, 32, 64, 128}
 
-local map_ptr = ffi.typeof("struct mg_hmap *")
+local map_ptr = ffi.typeof("struct flow_shared *")
 
 -- The methods of maps of these sizes, and of their accessors.
 local function methods(key_size, value_size)
@@ -22,28 +22,28 @@ local function methods(key_size, value_size)
   --- Hold the entry of the key (key_size bytes at a pointer); one of zeros is made if
   --- there is none: then true.
   function map:access(a, key)
-    local result = C.mg_hmap_hold(raw(self), a.held, key, true)
-    if result == C.MG_HMAP_NO_MEMORY then error("no memory for the hash map", 2) end
-    return result == C.MG_HMAP_ADDED
+    local result = C.pg_flow_shared_hold(raw(self), a.held, key, true)
+    if result == C.FLOW_NO_ROOM then error("the hash map has no room left", 2) end
+    return result == C.FLOW_ADDED
   end
 
   --- Hold it if there is one.
   function map:find(a, key)
-    return C.mg_hmap_hold(raw(self), a.held, key, false) == C.MG_HMAP_FOUND
+    return C.pg_flow_shared_hold(raw(self), a.held, key, false) == C.FLOW_FOUND
   end
 
   --- Remove what the accessor holds. False if it is gone already.
   function map:erase(a)
-    if a.held[0].entry == nil then error("erase: the accessor holds nothing", 2) end
-    return C.mg_hmap_erase(raw(self), a.held)
+    if a.held[0].number == 0 then error("erase: the accessor holds nothing", 2) end
+    return C.pg_flow_shared_erase(raw(self), a.held)
   end
 
   --- Remove entries that nobody holds and whose value begins with a number (uint64_t)
   --- below the threshold; how many.
-  function map:clean(threshold) return C.mg_hmap_clean(raw(self), threshold) end
+  function map:clean(threshold) return C.pg_flow_shared_clean(raw(self), threshold) end
 
-  function map:clear() C.mg_hmap_clear(raw(self)) end
-  function map:delete() C.mg_hmap_free(raw(self)) end
+  function map:clear() C.pg_flow_shared_clear(raw(self)) end
+  function map:delete() C.pg_flow_shared_free(raw(self)) end
   function map.newAccessor()
     return ffi.new(("struct hmapk%dv%d_accessor"):format(key_size, value_size))
   end
@@ -52,13 +52,13 @@ local function methods(key_size, value_size)
 
   --- The value that is held (uint8_t *, value_size bytes).
   function accessor:get()
-    local value = C.mg_hmap_value(self.held)
+    local value = C.pg_flow_shared_value(self.held)
     if value == nil then error("get: the accessor holds nothing", 2) end
     return value
   end
 
   --- Let go of it.
-  function accessor:release() C.mg_hmap_release(self.held) end
+  function accessor:release() C.pg_flow_shared_release(self.held) end
   accessor.free = accessor.release
   return map, accessor
 end
@@ -67,7 +67,7 @@ local function declare(key_size, value_size)
   local name = ("hmapk%dv%d"):format(key_size, value_size)
   ffi.cdef((([[
     typedef struct NAME { int unused; } NAME;
-    typedef struct NAME_accessor { struct mg_hmap_accessor held[1]; } NAME_accessor;
+    typedef struct NAME_accessor { struct flow_hold held[1]; } NAME_accessor;
   ]]):gsub("NAME", name)))
   local map, accessor = methods(key_size, value_size)
   map.__index, accessor.__index = map, accessor
@@ -92,7 +92,7 @@ end
 function hmap.createHashmap(key_size, value_size)
   key_size = fitting("key", KEYS, key_size)
   value_size = fitting("value", VALUES, value_size)
-  local map = C.mg_hmap_new(key_size, value_size)
+  local map = C.pg_flow_shared_new(key_size, value_size)
   if map == nil then error("no memory for a hash map", 2) end
   return ffi.cast(("hmapk%dv%d *"):format(key_size, value_size), map)
 end
