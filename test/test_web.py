@@ -5,6 +5,7 @@ instances."""
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -46,6 +47,36 @@ def test_it_tells_the_graph_and_what_it_does(server, instance):
     assert server.get("instances")["only"] == instance.name
 
 
+def test_it_keeps_a_history(server):
+    """It is there for a page that is opened later, and grows by what is new."""
+    link = f"link:{LINKS[0]}"
+    told = wait_until(lambda: (h := server.get("history", series=[link, "no:such"]))["last"]
+                      >= 2 and h, "two seconds of history")
+    assert len(told["times"]) == len(told["pps"]) == len(told["load"]) == told["last"]
+    assert max(told["pps"]) > 0 and max(told["more"][link]) > 0
+    assert set(told["more"]["no:such"]) == {None}
+    new = wait_until(lambda: (h := server.get("history", since=told["last"])).get("times")
+                     and h, "a newer point")
+    assert len(new["times"]) == new["last"] - told["last"]
+    assert server.get("history", since=1e15) == {"last": 1e15}
+    for wrong in "x", [7], ["x"] * 1001:
+        assert "series is a list" in server.refused("history", {"series": wrong})[1]
+
+
+def test_graphs_are_drawn_with_and_without_graphviz(instance, tmp_path):
+    """A program `dot` that isn't Graphviz's, one that never ends, and none."""
+    for number, script in enumerate(["echo '{}'", "exec sleep 1000", None]):
+        path = tmp_path / str(number)
+        path.mkdir()
+        for tool in "timeout", "sleep", "sh":
+            (path / tool).symlink_to(shutil.which(tool))
+        if script:
+            (path / "dot").write_text(f"#!/bin/sh\n{script}\n")
+            (path / "dot").chmod(0o755)
+        with web(instance.name, PATH=str(path)) as it:
+            assert it.get("graph")["svg"].count('class="app"') == 4
+
+
 def test_packets_traces_and_captures(server, tmp_path):
     packets = server.get("packets", link=LINKS[0])["packets"]
     assert len(packets) == 10
@@ -65,7 +96,8 @@ def test_packets_traces_and_captures(server, tmp_path):
 @pytest.mark.fast
 def test_who_may_ask(server):
     for path in "/", "/page.css", "/page.js", "/state.js", "/server.js", "/elements.js", \
-            "/picture.js", "/details.js":
+            "/picture.js", "/details.js", "/view.js", "/charts.js", "/instances.js", \
+            "/overview.js", "/packets.js":
         assert server.request("GET", path)[0] == 200
         assert server.request("HEAD", path) == (200, b"")
     for path in ("/page.html", "/web.lua", "/../web.lua", "/page.js/../web.lua", "//",

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from helpers.browser import CHROMIUM, browser
-from helpers.command import PERIGEE, running
+from helpers.command import PERIGEE, running, wait_until
 from helpers.control import wait_for_socket
 from helpers.web import LINKS, graph, web
 
@@ -42,18 +42,19 @@ def test_the_page(tmp_path):
         page.wait(f"/cycles a packet$/.test({text('g.region .title')})")
         page.wait("/^measured: .* which allow .*pps a CPU/.test("
                   + text("#cost") + ")")
+        assert page.run(text("#no-drops")) == "Nothing has been dropped."
 
         # A click on a link shows its packets, decoded.
         page.click(link(LINKS[0]) + " .hit")
-        page.wait("document.querySelectorAll('.packet').length == 10")
+        page.wait("document.querySelectorAll('.packet').length > 10")
         assert page.run(text("#detail h2")) == LINKS[0]
         assert "07:00:00:00:00:00" in page.run(text(".packet"))
         assert "packets a second" in page.run(text("#numbers"))
 
         # A trace, whose way is shown in the picture.
         press(page, "Trace")
-        page.wait("document.querySelectorAll('pre.way').length == 5")
-        assert "freed by sink" in page.run(text("pre.way"))
+        page.wait("document.querySelectorAll('.way').length == 5")
+        assert "freed by sink" in page.run(text(".way"))
         assert page.run("document.querySelectorAll('.traced').length") == 1
 
         # A capture.
@@ -65,12 +66,16 @@ def test_the_page(tmp_path):
         page.wait(f"{text(link(LINKS[0]) + ' .rate')} == '0'")
         assert page.run(f"!!document.querySelector('{link(LINKS[0])}.idle')")
         page.wait(f"/drops.s$/.test({text('g.app[data-app=gate] .live')})")
-        page.click("g.app[data-app=gate] rect")
+        # The table of drops leads to the place, where the packets can be seen.
+        press(page, "Overview")
+        page.wait(f"/^gate/.test({text('#drops tbody tr')})")
+        page.click("#drops tbody button")
+        assert page.run("document.activeElement.dataset.app") == "gate"
         page.wait(f"/Dropsshut[0-9]/.test({text('#numbers')})")
         press(page, "Dropped")
         page.wait(f"/dropped by gate: shut/.test({text('.packet')})")
-        page.wait("(document.querySelector('.chart polyline').getAttribute('points')"
-                  ".match(/,/g) || []).length > 2")
+        page.wait("[...document.querySelectorAll('#detail .chart polyline')]"
+                  ".some(l => l.getAttribute('points').match(/,/g).length > 2)")
         if folder := os.environ.get("PERIGEE_PICTURES"):
             page.picture(tmp_path.__class__(folder) / "web.png")
 
@@ -133,3 +138,133 @@ def test_without_the_token_the_page_says_so(tmp_path):
     with web() as it, browser(tmp_path) as page:
         page.open(it.url.split("#")[0])
         page.wait(f"/token is missing or wrong/.test({text('#problem')})")
+
+
+CLICK = """
+elementclass Side { input -> c :: Counter -> k :: Classifier(12/0800, -)
+  k [0] -> output  k [1] -> d :: Discard }
+left :: Side  right :: Side
+RatedSource(RATE 1000, LIMIT -1) -> left -> Discard
+RatedSource(RATE 1000, LIMIT -1) -> right -> Discard
+"""
+
+
+def view_box(page):
+    return [float(x) for x in page.run("document.querySelector('#picture > svg')"
+                                       ".getAttribute('viewBox')").split()]
+
+
+def look_at_folds(page, it):
+    page.open(it.url)
+    page.wait("document.querySelectorAll('g.app').length == 10")
+    page.wait("/^[1-9]/.test(document.querySelector('.rate').textContent)")
+    # All of it is in the window; zoomed, moved and fitted by keys.
+    x, y, width, height = view_box(page)
+    whole = page.run("(() => { const b = document.querySelector('#picture > svg').getBBox();"
+                     "return [b.x, b.y, b.width, b.height]; })()")
+    assert x <= whole[0] and y <= whole[1] \
+        and x + width >= whole[0] + whole[2] and y + height >= whole[1] + whole[3]
+    page.run("document.getElementById('picture').focus()")
+    page.key("+")
+    assert view_box(page)[2] < width
+    page.key("ArrowRight")
+    assert view_box(page)[0] > x
+    page.key("0")
+    assert view_box(page) == [x, y, width, height]
+    # A search leads there.
+    page.run("(() => { const s = document.getElementById('search'); s.value = 'right/k';"
+             "s.dispatchEvent(new Event('change')); })()")
+    assert page.run(text("#detail h2")) == "right/k"
+    # A compound is folded, and drops in it lead to it.
+    press(page, "Fold right")
+    page.wait("document.querySelectorAll('g.app').length == 8")
+    assert page.run(text("#detail h2")) == "right"
+    assert page.run("document.querySelectorAll('g.link').length") == 6
+    press(page, "Unfold")
+    page.wait("document.querySelectorAll('g.app').length == 10")
+    page.run("document.querySelector('#folds input').click()")
+    page.wait("document.querySelectorAll('g.app').length == 6")
+    assert page.errors == []
+
+
+@needs_a_browser
+def test_compounds_zoom_and_search(tmp_path):
+    (tmp_path / "x.click").write_text(CLICK)
+    with running(PERIGEE, "click", tmp_path / "x.click") as process, \
+            browser(tmp_path) as page:
+        wait_for_socket(process)
+        with web(str(process.pid)) as it:
+            look_at_folds(page, it)
+
+
+@needs_a_browser
+def test_the_list_shows_what_has_a_graph(tmp_path, monkeypatch):
+    """One that has no control socket is listed, but another is shown; of it alone the
+    counters are."""
+    monkeypatch.setenv("SNABB_SHM_ROOT", str(tmp_path / "shm"))
+    (tmp_path / "shm").mkdir()
+    name = f"web-listed-{os.getpid()}"
+    with running(PERIGEE, "--no-control", "echo", "null", "3") as first, \
+            browser(tmp_path) as page:
+        wait_until(lambda: str(first.pid) in os.listdir(tmp_path / "shm"), "its counters")
+        with web() as it:
+            page.open(it.url)
+            page.wait(f"/has no control socket/.test({text('#picture')})")
+            page.wait(f"/pps/.test({text('.instance .rates')})")
+            page.wait(f"/counters only/.test({text('.instance .health')})")
+            page.wait("document.querySelectorAll('#charts polyline').length > 0")
+            assert page.run("document.getElementById('problem').hidden")
+            with graph(tmp_path, name):
+                page.wait("document.querySelectorAll('.instance').length == 2")
+                page.open("about:blank")
+                page.open(it.url)
+                page.wait("document.querySelectorAll('g.app').length == 4")
+                assert page.run(text("[aria-current=true] b")) == name
+
+
+def axe_of():
+    """axe-core's script: PERIGEE_AXE, or where Node's packages are; None: nowhere."""
+    places = [os.environ.get("PERIGEE_AXE", ""), "node_modules/axe-core/axe.min.js",
+              "/usr/share/nodejs/axe-core/axe.min.js"]
+    return next((place for place in places if os.path.isfile(place)), None)
+
+
+def violations(page, where):
+    """What axe-core finds: lists of rule, how bad, and the elements."""
+    found = page.run("axe.run().then(r => r.violations.map(v => [v.id, v.impact, "
+                     "v.nodes.slice(0, 5).map(n => n.target.join(' '))]))")
+    return [(where, *violation) for violation in found]
+
+
+def look_with_axe(page, it, size):
+    """Of the whole, of a link, and of an app, in light and dark."""
+    width, height = size
+    page.ask("Emulation.setDeviceMetricsOverride", width=width, height=height,
+             deviceScaleFactor=1, mobile=width < 500)
+    page.open(it.url)
+    page.wait("document.querySelectorAll('g.app').length == 4")
+    page.wait("document.querySelectorAll('#charts polyline').length > 0")
+    with open(axe_of(), encoding="utf-8") as script:
+        page.run(script.read() + "; 1")
+    found = []
+    for theme in "light", "dark":
+        page.run("document.getElementById('theme').click()")
+        found += violations(page, theme)
+        page.run(f"document.querySelector('{link(LINKS[0])}').dispatchEvent("
+                 "new MouseEvent('click', {bubbles: true}))")
+        page.wait("document.querySelectorAll('.packet').length > 9")
+        found += violations(page, f"{theme}, a link")
+        press(page, "Overview")
+    return found
+
+
+@needs_a_browser
+@pytest.mark.skipif(not axe_of(), reason="there is no axe-core (npm install axe-core, or "
+                                         "PERIGEE_AXE=its axe.min.js)")
+@pytest.mark.parametrize("size", [(1400, 900), (390, 844)])
+def test_all_can_use_it(tmp_path, size):
+    name = f"web-axe-{os.getpid()}"
+    with graph(tmp_path, name), web(name) as it, browser(tmp_path) as page:
+        assert look_with_axe(page, it, size) == []
+        # The page is no wider than the screen.
+        assert page.run("document.documentElement.scrollWidth") <= size[0]

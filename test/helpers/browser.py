@@ -112,6 +112,13 @@ class Page:
             self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
                      clickCount=1)
 
+    def key(self, name):
+        """Press a key, as KeyboardEvent.key names it, or the character."""
+        text = {"text": name} if len(name) == 1 else {}
+        for kind in "keyDown", "keyUp":
+            self.ask("Input.dispatchKeyEvent", type=kind, key=name,
+                     **(text if kind == "keyDown" else {}))
+
     def picture(self, path):
         """Save what is to be seen as PNG."""
         data = self.ask("Page.captureScreenshot", format="png")["data"]

@@ -29,6 +29,9 @@ local function width_of(app)
   return math.max(LEAST_WIDTH, math.ceil(longest * CHARACTER) + 20)
 end
 
+--- How an app is drawn: its box's width and height, and its second line.
+function layout.box_of(app) return width_of(app), APP_HEIGHT, title_of(app) end
+
 -- Groups ---------------------------------------------------------------------------
 
 local function new_group(first, last, fields)

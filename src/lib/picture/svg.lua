@@ -48,8 +48,9 @@ end
 local function app(box, shade)
   local x, y = box.x + box.width / 2, box.y
   local cpu = box.app.cpu
-  return ('<g class="app%s" data-app="%s">%s%s%s%s%s</g>'):format(
-    cpu and " cpu" .. shade[cpu] % 4 or "", escape(box.app.name), rect(box, 5),
+  return ('<g class="app%s%s" data-app="%s">%s%s%s%s%s</g>'):format(
+    box.app.members and " fold" or "", cpu and " cpu" .. shade[cpu] % 4 or "",
+    escape(box.app.name), rect(box, 5),
     text("name", x, y + 18, box.app.name, "middle"),
     text("class", x, y + 33, box.title, "middle"),
     cpu and text("cpu", box.x + box.width - 4, y + 10, "CPU " .. cpu, "end") or "",
@@ -78,20 +79,43 @@ end
 local function link_group(link)
   local first, last = link.points[1], link.points[#link.points]
   local second = link.points[2]
-  local l, d = link.link, path(link)
-  local ends = (l.output ~= "output" and text("end", first[1] + 3, first[2] - 4,
-    l.output) or "") .. (l.input ~= "input" and text("end", last[1] - 8, last[2] - 4,
-    l.input, "end") or "")
+  local l, d = link.link, link.path or path(link)
+  local middle = link.middle
+    or {(first[1] + second[1]) / 2, (first[2] + second[2]) / 2}
+  local near = link.near or first
+  local ends = link.tells_output
+    and text("end", near[1] + 3, near[2] - 4, l.output) or ""
+  if link.tells_input then
+    ends = ends .. text("end", last[1] - 8, last[2] - 4, l.input, "end")
+  end
   return ('<g class="link" data-link="%s"><path class="hit" d="%s"/><path class="line" '
     .. 'd="%s" marker-end="url(#arrow)"/>%s%s</g>'):format(escape(l.link), d, d, ends,
-    text("rate", (first[1] + second[1]) / 2, (first[2] + second[2]) / 2 - 5, "",
-      "middle"))
+    text("rate", middle[1], middle[2] - 5, "", "middle"))
+end
+
+-- Which ends of links have names: not those that are called as all are, nor Click's 0
+-- where there is no other.
+local function name_ends(links)
+  local others = {from = {}, to = {}}
+  for _, link in ipairs(links) do
+    local l = link.link
+    if l.output ~= "0" then others.from[l.from] = true end
+    if l.input ~= "0" then others.to[l.to] = true end
+  end
+  for _, link in ipairs(links) do
+    local l = link.link
+    link.tells_output = l.output ~= "output"
+      and (l.output ~= "0" or others.from[l.from])
+    link.tells_input = l.input ~= "input" and (l.input ~= "0" or others.to[l.to])
+  end
 end
 
 --- The picture of `graph` (lib.observe.graph.describe) as text. With `bare` without a
---- style of its own, for a page that has one.
-function svg.text(graph, bare)
-  local picture, lines = layout.of(graph), {}
+--- style of its own, for a page that has one. `picture` is where all is, as layout.of
+--- and graphviz.read give it (default: layout.of).
+function svg.text(graph, bare, picture)
+  local lines = {}
+  picture = picture or layout.of(graph)
   local function add(line) lines[#lines + 1] = line end
   add(('<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" '
     .. 'viewBox="0 0 %.0f %.0f">'):format(picture.width, picture.height, picture.width,
@@ -108,6 +132,7 @@ function svg.text(graph, bare)
   for _, box in ipairs(picture.regions) do
     add(region(box, graph.regions[box.number]))
   end
+  name_ends(picture.links)
   for _, link in ipairs(picture.links) do add(link_group(link)) end
   for _, box in ipairs(picture.apps) do add(app(box, shade)) end
   add("</svg>")

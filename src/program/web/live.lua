@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What an instance does now, for the page: rates of links, drops and counters of apps,
--- cycles, from two samples of its shared memory (program.top.sample). All browsers
--- share the samples.
+-- cycles, from two samples of its shared memory (program.top.sample). All browsers and
+-- the history (program.web.watch) share the samples.
 
 local C = require("core.native")
 local failure = require("core.failure")
@@ -11,34 +11,46 @@ local shm = require("core.shm")
 local live = {}
 
 local LEAST_SECONDS = 0.5 -- between two samples
-local FORGET_SECONDS = 60 -- an instance that nobody asks for
+local NEW_SECONDS = 1.5   -- for which figures are now's
 
-local known = {} -- by process id: {before =, now =}
+local known = {} -- by process id: {now = a sample, figures =, difference =}
+
+local figures_of
 
 local function take(instance)
   local s = sample.take(instance)
-  if not s then failure.raise("process %d has ended", instance.pid) end
+  if not s then
+    known[instance.pid] = nil
+    failure.raise("process %d has ended", instance.pid)
+  end
   return s
 end
 
--- The two samples to compare; none is taken anew within half a second.
-local function samples(instance)
-  for pid, entry in pairs(known) do
-    if C.pg_monotonic() - entry.now.time > FORGET_SECONDS then known[pid] = nil end
-  end
+--- Take another sample of the instance, if the last one is half a second old: what
+--- happened between them, as program.top.sample says it and as live.of does; nil if
+--- there is nothing new. Raises a failure if the process has ended.
+function live.advance(instance)
   local entry = known[instance.pid]
   if not entry then
-    entry = {now = take(instance)}
-    known[instance.pid] = entry
+    known[instance.pid] = {now = take(instance)}
+    return nil
   end
-  if not entry.before or C.pg_monotonic() - entry.now.time >= LEAST_SECONDS then
-    local first = entry.before == nil
-    while first and C.pg_monotonic() - entry.now.time < LEAST_SECONDS do
-      coroutine.yield()
-    end
-    entry.before, entry.now = entry.now, take(instance)
+  if C.pg_monotonic() - entry.now.time < LEAST_SECONDS then return nil end
+  local before = entry.now
+  entry.now = take(instance)
+  entry.difference = sample.difference(before, entry.now)
+  entry.figures = figures_of(entry.now, entry.difference)
+  return entry.difference, entry.figures
+end
+
+--- What the last two samples differ by (program.top.sample); nil if that isn't known.
+function live.last_difference(pid) return known[pid] and known[pid].difference end
+
+--- Forget processes that aren't in the set `pids`.
+function live.keep(pids)
+  for pid in pairs(known) do
+    if not pids[pid] then known[pid] = nil end
   end
-  return entry.before, entry.now
 end
 
 local function links(d)
@@ -99,14 +111,25 @@ end
 -- A list that is empty would be an object in JSON.
 local function list(t) return #t > 0 and t or nil end
 
---- What the instance does now; lists that are empty are left out. Yields if it has to
---- wait for a second sample; raises a failure if the process has ended.
-function live.of(instance)
-  local before, now = samples(instance)
-  local d = sample.difference(before, now)
+function figures_of(now, d)
   return {time = now.time, seconds = d.seconds, uptime = d.uptime, engine = d.engine,
     links = links(d), apps = apps(d), cycles = list(cycles(d)), jit = d.jit,
     tsc_hz = tonumber(C.pg_tsc_hz())}
+end
+
+--- What the instance does now; lists that are empty are left out. Yields if it has to
+--- wait for a second sample; raises a failure if the process has ended.
+function live.of(instance)
+  while true do
+    local entry = known[instance.pid]
+    if entry and entry.figures
+        and C.pg_monotonic() - entry.now.time < NEW_SECONDS then
+      return entry.figures
+    end
+    live.advance(instance)
+    entry = known[instance.pid]
+    if not entry.figures then coroutine.yield() end
+  end
 end
 
 return live

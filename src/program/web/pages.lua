@@ -7,14 +7,16 @@ local access = require("program.web.access")
 local ask = require("program.web.ask")
 local changes = require("program.trace.changes")
 local cjson = require("cjson")
+local drawing = require("program.web.drawing")
 local expected = require("program.web.expected")
 local failure = require("core.failure")
+local fold = require("lib.picture.fold")
 local instances = require("lib.observe.instances")
 local live = require("program.web.live")
 local log = require("core.lib.log")
 local main = require("core.main")
-local svg = require("lib.picture.svg")
 local trace = require("program.trace.trace")
+local watch = require("program.web.watch")
 
 local pages = {}
 
@@ -22,7 +24,8 @@ local FILES = {
   ["/"] = {"page.html", "text/html; charset=utf-8"},
   ["/page.css"] = {"page.css", "text/css; charset=utf-8"},
 }
-for _, name in ipairs{"page", "state", "server", "elements", "picture", "details"} do
+for _, name in ipairs{"page", "state", "server", "elements", "picture", "details",
+    "view", "charts", "instances", "overview", "packets"} do
   FILES[("/%s.js"):format(name)] = {name .. ".js", "text/javascript; charset=utf-8"}
 end
 local JSON, PCAPNG = "application/json", "application/x-pcapng"
@@ -30,6 +33,7 @@ local LAST_PACKETS, LAST_SECONDS, LAST_RATE = 10, 1.5, 1000
 local DROPS = 500 -- among which those of one app are looked for
 local MOST_SECONDS = 30
 local MOST_TRACES, MOST_CAPTURED = 100, 100000
+local MOST_NAMES = 1000
 
 -- Arguments ------------------------------------------------------------------------
 
@@ -53,6 +57,20 @@ local function whole(request, key, default, most)
   return math.ceil(number(request, key, default, most))
 end
 
+-- The set of names in a list of up to MOST_NAMES.
+local function names(request, key)
+  local value, set = request[key], {}
+  if value == nil or value == cjson.null then return set end
+  if type(value) ~= "table" or #value > MOST_NAMES then
+    failure.usage("%s is a list of up to %d names", key, MOST_NAMES)
+  end
+  for _, name in ipairs(value) do
+    if type(name) ~= "string" then failure.usage("%s is a list of names", key) end
+    set[name] = true
+  end
+  return set
+end
+
 -- The instance that is meant: the one that the server is for, or one by name.
 local function instance_of(self, request)
   local name = self.only or text(request, "instance")
@@ -65,13 +83,7 @@ end
 local answers = {}
 
 function answers.instances(self)
-  local list = {}
-  for _, instance in ipairs(instances.list()) do
-    if not instance.leader then
-      list[#list + 1] = {pid = instance.pid, name = instance.name,
-        program = instance.program}
-    end
-  end
+  local list = watch.list()
   return {instances = #list > 0 and list or nil, only = self.only}
 end
 
@@ -85,15 +97,28 @@ function answers.graph(self, request)
   local instance = instance_of(self, request)
   local graph = graph_of(instance)
   self.graphs[instance.pid] = graph
+  local compounds = fold.compounds(graph)
+  local shown = fold.of(graph, names(request, "folded"))
   return {pid = instance.pid, name = instance.name, program = instance.program,
-    svg = svg.text(graph, true), apps = graph.apps, links = graph.links,
-    regions = graph.regions}
+    svg = drawing.svg(shown), apps = graph.apps, links = graph.links,
+    regions = graph.regions, compounds = #compounds > 0 and compounds or nil}
+end
+
+-- Points newer than number `since` (of the answer before); and all of the series that
+-- are called as in `series`, such as "link:in.output -> out.input".
+function answers.history(self, request)
+  local instance = instance_of(self, request)
+  local since, series = request.since, {}
+  if type(since) ~= "number" or since ~= since or since < 0 then since = 0 end
+  for name in pairs(names(request, "series")) do series[#series + 1] = name end
+  return watch.history(self.watch, instance):since(math.floor(since), series)
+    or {last = since}
 end
 
 function answers.live(self, request)
   local instance = instance_of(self, request)
-  local now = live.of(instance)
-  now.pid = instance.pid
+  local now = {pid = instance.pid}
+  for key, value in pairs(live.of(instance)) do now[key] = value end
   local graph = self.graphs[instance.pid]
   now.expected = graph and expected.of(now, graph, self.model) or nil
   return now
@@ -191,10 +216,12 @@ end
 
 --- The function that gives the pages for lib.control.http: `options` has hosts and
 --- token (program.web.access), only = the name of the one instance to show (or nil),
---- model = the path of the model's table.
+--- model = the path of the model's table. And a function to be called often, which
+--- keeps the history.
 function pages.serve(options)
-  local self = {only = options.only, model = options.model, graphs = {}}
-  return function (request)
+  local self = {only = options.only, model = options.model, graphs = {},
+    watch = watch.new(options.only)}
+  local function serve(request)
     local refusal = access.refusal(request, options)
     if refusal then return say(403, refusal) end
     if request.method == "GET" or request.method == "HEAD" then
@@ -207,6 +234,7 @@ function pages.serve(options)
     end
     return answer(self, name, request.body)
   end
+  return serve, function () watch.step(self.watch) end
 end
 
 return pages

@@ -29,7 +29,7 @@ local function parser()
     .. "rates, drops and cycles on it, packets, traces and captures. Open the address "
     .. "that it prints. Ends with Ctrl-C.")
   p:argument("instance", "Process id, name or program; `perigee ps` lists them. "
-    .. "Without it the page lets choose."):args("?")
+    .. "Without it the page lists all."):args("?")
   p:option("--listen", "Where to serve: a TCP port (of 127.0.0.1), ADDRESS:PORT, or "
     .. "unix:PATH (default 8080; 0: any)."):argname("PLACE"):default("8080")
   p:option("--host", "Allow this name in the page's address, besides localhost and "
@@ -73,10 +73,11 @@ local function tell(address)
   return ok, problem
 end
 
-local function serve(server)
+local function serve(server, watch)
   C.pg_catch_signals()
   while C.pg_signal() == 0 do
     ask.close_old()
+    watch()
     if not server:poll() then C.pg_sleep(LOOK_SECONDS) end
     server:work()
   end
@@ -92,7 +93,7 @@ function M.run(args)
   local place = listen.parse("--listen", options.listen)
   local token = token_of(options, place)
   local fd, path = listen.open("--listen", options.listen)
-  local page = pages.serve{hosts = set_of(options.host), token = token,
+  local page, watch = pages.serve{hosts = set_of(options.host), token = token,
     only = options.instance, model = options.model}
   local server = sockets.server(fd, function ()
     return http.session(page, {any_method = true})
@@ -100,7 +101,7 @@ function M.run(args)
   local told, problem = tell(path and ("unix:%s"):format(path)
     or ("http://%s:%d/%s"):format(place.address, sockets.port(fd),
       token and "#token=" .. token or ""))
-  if told then serve(server) end
+  if told then serve(server, watch) end
   if path then os.remove(path) end
   if not told then failure.raise("its address is unknown: %s", problem) end
 end

@@ -1,69 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands beside the picture: numbers of the link or the app that is chosen, its
-// packets, their ways, and captures.
+// What stands beside the picture: the numbers of the link, the app or the compound that
+// is chosen, and its packets.
 
-import {byId, chart, count, element, si, table} from "./elements.js";
-import {find, showWay} from "./picture.js";
-import {ask, post} from "./server.js";
-import {appOf, costOf, state} from "./state.js";
+import {byId, button, count, element, si, table} from "./elements.js";
+import {chart} from "./charts.js";
+import {packetParts, stopLooking} from "./packets.js";
+import {markChosen} from "./picture.js";
+import {appOf, compoundOf, compoundsAround, costName, costOf, state} from "./state.js";
 
-export function choose(kind, name) {
+let charts = []; // of what is chosen: {name = in the history, draw}
+
+// Names of the history that are wanted for what is chosen.
+export const wantedSeries = () => charts.map(c => c.name);
+
+function addChart(place, name, options) {
+  const one = chart(options);
+  charts.push({name, ...one});
+  place.append(one.figure);
+}
+
+// `acts`: overview() and fold(name, isFolded).
+export function showDetails(kind, name, acts) {
   state.chosen = {kind, name};
-  for (const g of byId("picture").querySelectorAll(".chosen, .traced"))
-    g.classList.remove("chosen", "traced");
-  find(kind, name).classList.add("chosen");
-  const detail = byId("detail");
-  detail.replaceChildren(element("h2", name));
-  const numbers = element("div");
+  stopLooking();
+  markChosen();
+  charts = [];
+  const detail = byId("detail"), head = element("div", undefined, "row");
+  head.append(element("h2", name), button("Overview", acts.overview));
+  const numbers = element("div"), plots = element("div");
   numbers.id = "numbers";
-  const filter = element("input");
-  filter.id = "filter";
-  filter.placeholder = "filter, such as: udp and port 53";
-  detail.append(numbers, filter, ...buttons(kind, name));
-  const found = element("div");
-  found.id = "found";
-  detail.append(found);
-  if (state.live) fillNumbers();
-  if (kind === "link") showPackets({link: name});
-}
-
-function button(title, act) {
-  const b = element("button", title);
-  b.addEventListener("click", async () => {
-    b.disabled = true;
-    try { await act(); } catch (error) { say(error.message); }
-    b.disabled = false;
-  });
-  return b;
-}
-
-function buttons(kind, name) {
-  const what = {[kind]: name};
-  const app = kind === "app" ? name : state.graph.links.find(l => l.link === name).to;
-  const list = [button("Packets", () => showPackets(what)),
-    button("Trace", () => showTraces(app)), button("Capture", () => save(what, name))];
-  if (kind === "app")
-    list.push(button("Dropped", () => showPackets({dropped: true, app: name})));
-  return list;
-}
-
-export function fillNumbers() {
-  const place = byId("numbers");
-  if (!place) return;
-  if (state.chosen.kind === "link") {
-    const now = state.live.links[state.chosen.name];
-    return place.replaceChildren(now ? table([["packets a second", count(now.pps)],
-      ["on the wire", si(now.bits, "bit/s")], ["packets", count(now.packets)],
-      ["waiting", count(now.waiting)],
-      ["dropped, as it was full", count(now.dropped), now.dropped > 0]]) : "");
+  detail.replaceChildren(head, numbers, plots);
+  detail.scrollTop = 0;
+  const compound = kind === "app" && compoundOf(name);
+  if (compound) {
+    head.append(button("Unfold", () => acts.fold(name, false)));
+  } else {
+    if (kind === "app")
+      for (const around of compoundsAround(name))
+        head.append(button("Fold " + around.name, () => acts.fold(around.name, true)));
+    if (kind === "link")
+      addChart(plots, "link:" + name, {title: "Packets a second", show: x => si(x)});
+    else {
+      if (state.live) addChart(plots, costName(name), {title: "Cycles a packet",
+        show: x => x.toFixed(1)});
+      addChart(plots, "drops:" + name, {title: "Drops a second", show: x => si(x),
+        bad: true});
+    }
+    const {parts, begin} = packetParts(kind, name);
+    detail.append(...parts);
+    if (kind === "link") begin();
   }
-  const app = appOf(state.chosen.name), now = state.live.apps[state.chosen.name] || {};
+  fillDetails();
+}
+
+function linkNumbers(now) {
+  return now ? [table([["packets a second", count(now.pps)],
+    ["on the wire", si(now.bits, "bit/s")], ["packets", count(now.packets)],
+    ["waiting", count(now.waiting)],
+    ["dropped, as it was full", count(now.dropped), now.dropped > 0]])] : [];
+}
+
+function compoundNumbers(compound) {
+  return [table(compound.apps.map(name => {
+    const drops = ((state.live.apps[name] || {}).drops || [])
+      .reduce((sum, drop) => sum + drop.pps, 0);
+    return [name, drops ? si(drops) + " drops/s" : "", drops > 0];
+  }))];
+}
+
+function appNumbers(name, app) {
+  const now = state.live.apps[name] || {};
   const rows = app.class ? [["class", app.class]] : [];
   if (app.port) rows.push(["port", app.port]);
   if (app.cpu !== undefined) rows.push(["CPU", app.cpu]);
   rows.push(app.region ? ["fused", "region " + app.region]
     : ["not fused", app.why || ""]);
-  const cost = costOf(state.chosen.name);
+  const cost = costOf(name);
   if (cost !== null)
     rows.push([(app.region ? "its region" : "it") + " takes",
       cost.toFixed(1) + " cycles a packet"]);
@@ -73,65 +85,22 @@ export function fillNumbers() {
       d.pps > 0])));
   if ((now.counters || []).length) parts.push(element("h3", "Counters"),
     table(now.counters.map(c => [c.name, count(c.value) + " (" + si(c.pps) + "/s)"])));
-  parts.push(element("h3", "Cycles a packet over time"),
-    chart(state.history.get(state.chosen.name) || []));
-  place.replaceChildren(...parts);
+  return parts;
 }
 
-function say(...parts) {
-  const place = byId("found");
-  if (place) place.replaceChildren(...parts);
-}
-
-function packetView(packet) {
-  const view = element("details");
-  view.className = "packet";
-  view.append(element("summary", packet.text
-    + (packet.comment ? " (" + packet.comment + ")" : "")));
-  for (const header of Object.values(packet.headers || {})) {
-    view.append(element("h3", header.name));
-    view.append(table(Object.values(header.fields || {})));
+export function fillDetails() {
+  const place = byId("numbers");
+  if (!place || !state.live) return;
+  const {kind, name} = state.chosen;
+  const compound = kind === "app" && compoundOf(name);
+  place.replaceChildren(...(kind === "link" ? linkNumbers(state.live.links[name])
+    : compound ? compoundNumbers(compound) : appNumbers(name, appOf(name) || {})));
+  const more = state.history && state.history.more;
+  for (const c of charts) {
+    const values = more && more[c.name];
+    c.figure.hidden = !values || values.every(x => x === null);
+    if (values) c.draw(state.history.times.slice(-values.length), [values]);
   }
-  return view;
 }
 
-const filterText = () => byId("filter").value;
-
-async function showPackets(what) {
-  const wanted = state.chosen;
-  say(element("p", "waiting for packets ...", "hint"));
-  const {packets} = await ask("packets", {...what, filter: filterText()})
-    .catch(error => ({packets: error.message}));
-  if (state.chosen !== wanted) return;
-  if (typeof packets === "string") return say(packets);
-  say(element("h3", packets ? "Last packets" : "No packet came within 1.5 s."),
-    ...(packets || []).map(packetView));
-}
-
-async function showTraces(app) {
-  const wanted = state.chosen;
-  say(element("p", "waiting for packets ...", "hint"));
-  const {traces} = await ask("trace", {app, filter: filterText()});
-  if (state.chosen !== wanted) return;
-  if (!traces) return say(element("p", "No packet came within 3 s."));
-  say(element("h3", "Ways of packets"), ...traces.map(trace => {
-    const way = element("pre", trace.text, "way");
-    way.addEventListener("click", () => showWay(trace.links));
-    return way;
-  }));
-  showWay(traces[0].links);
-}
-
-async function save(what, name) {
-  const wanted = state.chosen;
-  say(element("p", "capturing for up to 3 s ...", "hint"));
-  const answer = await post("capture",
-    {instance: String(state.instance), ...what, filter: filterText()});
-  const url = URL.createObjectURL(await answer.blob());
-  const anchor = element("a", "saved");
-  anchor.href = url;
-  anchor.download = name.replace(/[^\w.-]+/g, "_") + ".pcapng";
-  anchor.click();
-  if (state.chosen === wanted) say(anchor);
-  setTimeout(() => URL.revokeObjectURL(url), 60000);
-}
+export function forgetDetails() { charts = []; }

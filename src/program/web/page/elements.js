@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements of the page. What comes from outside is only ever set as text.
 
-const LEAST_POINTS = 20; // of a chart
-const SVG = "http://www.w3.org/2000/svg";
-
 export const byId = id => document.getElementById(id);
 
 export function element(name, content, className) {
@@ -25,6 +22,17 @@ export function si(n, unit) {
 
 export const count = n => Math.round(n).toLocaleString("en");
 
+export function seconds(s) {
+  if (s >= 1) return s.toFixed(2) + " s";
+  return s >= 1e-3 ? (s * 1e3).toFixed(1) + " ms" : (s * 1e6).toFixed(1) + " µs";
+}
+
+export function button(title, act) {
+  const b = element("button", title);
+  b.addEventListener("click", act);
+  return b;
+}
+
 export function table(rows) {
   const t = element("table");
   for (const [name, value, bad] of rows) {
@@ -38,16 +46,25 @@ export function table(rows) {
   return t;
 }
 
-export function chart(points) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("class", "chart");
-  const width = Math.max(LEAST_POINTS, points.length) - 1;
-  svg.setAttribute("viewBox", "0 0 " + width + " 100");
-  svg.setAttribute("preserveAspectRatio", "none");
-  const line = document.createElementNS(SVG, "polyline");
-  const most = Math.max(...points, 1);
-  line.setAttribute("points", points.map((y, i) =>
-    (width + 1 - points.length + i) + "," + (97 - 90 * y / most)).join(" "));
-  svg.append(line);
-  return svg;
+// Make the children of `place` those of `items`, in order: make(item) makes one, and
+// update(child, item) sets what it shows. Items have keys; what has one keeps its child,
+// and with it the focus.
+export function keep(place, items, make, update) {
+  const old = new Map([...place.children].map(child => [child.dataset.key, child]));
+  items.forEach((item, i) => {
+    const key = String(item.key);
+    let child = old.get(key);
+    if (!child) {
+      child = make(item);
+      child.dataset.key = key;
+    }
+    old.delete(key);
+    if (place.children[i] !== child) {
+      const focused = child.contains(document.activeElement) && document.activeElement;
+      place.insertBefore(child, place.children[i] || null);
+      if (focused) focused.focus();
+    }
+    update(child, item);
+  });
+  for (const child of old.values()) child.remove();
 }

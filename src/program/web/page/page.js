@@ -3,92 +3,131 @@
 // shows it.
 
 import {byId, element, si} from "./elements.js";
-import {choose, fillNumbers} from "./details.js";
-import {draw, find, showRates} from "./picture.js";
-import {ask, post} from "./server.js";
-import {costOf, state} from "./state.js";
+import {drawCharts, remember} from "./charts.js";
+import {fillDetails, showDetails, wantedSeries} from "./details.js";
+import {loadInstances} from "./instances.js";
+import {fillOverview, showOverview} from "./overview.js";
+import {draw, findShown, markChosen, showRates} from "./picture.js";
+import {ask} from "./server.js";
+import {NOTHING, shownAs, state} from "./state.js";
+import {bring, start} from "./view.js";
 
 const PERIOD_MS = 1000;
-const MOST_POINTS = 120; // of a chart: two minutes
+const AGAIN = 5; // periods, until a graph that couldn't be had is asked for again
+const NARROW = "(max-width: 900px)";
 
-let isOld = true; // is the graph, whose picture stays meanwhile, to be asked for again?
+let isOld = true;   // is the graph, whose picture stays meanwhile, to be asked for again?
+let waited = 0;     // periods without a graph
 
 function tellProblem(sentence) {
   byId("problem").textContent = sentence || "";
   byId("problem").hidden = !sentence;
 }
 
-function remember() {
-  for (const app of state.graph.apps) {
-    const points = state.history.get(app.name) || [];
-    const last = points[points.length - 1] || 0; // where nothing was sampled
-    points.push(costOf(app.name) || last);
-    if (points.length > MOST_POINTS) points.shift();
-    state.history.set(app.name, points);
-  }
+const acts = {overview: () => showOverview(), fold: (name, isFolded) => {
+  state.folded[isFolded ? "add" : "delete"](name);
+  loadGraph().then(() => {
+    if (isFolded) choose("app", name); else showOverview();
+  }).catch(error => tellProblem(error.message));
+}};
+
+function choose(kind, name) {
+  showDetails(kind, kind === "app" ? shownAs(name) : name, acts);
+  if (matchMedia(NARROW).matches) byId("detail").scrollIntoView();
+}
+
+// Show the place of the app or the link in the picture, and choose it.
+function open(kind, name) {
+  const g = findShown(kind, name);
+  if (g) bring(g, true);
+  showDetails(kind, kind === "app" ? shownAs(name) : name, acts);
+  if (g) g.focus({preventScroll: true});
 }
 
 function summary() {
-  const engine = state.live.engine, e = state.live.expected;
+  const engine = state.live.engine;
   byId("summary").textContent = [si(engine.pps, "pps"), si(engine.bits, "bit/s"),
     Math.round(100 * engine.load) + " % CPU"].join(", ");
-  if (!e) return byId("cost").textContent = "";
-  const tell = p => `${p.cycles.toFixed(1)} cycles a packet (receive `
-    + `${p.receive.toFixed(1)}, apps ${p.task.toFixed(1)}, send ${p.send.toFixed(1)}, `
-    + `engine ${p.engine.toFixed(1)})`;
-  byId("cost").textContent = "measured: " + tell(e.measured) + ", which allow "
-    + si(e.allowed, "pps") + " a CPU"
-    + (e.predicted ? "; predicted: " + tell(e.predicted) : "");
-  byId("cost").title = e.why ? "no prediction: " + e.why : "";
 }
 
 function show() {
   showRates();
-  remember();
   summary();
-  if (state.chosen) fillNumbers();
+  if (state.history) drawCharts();
+  if (state.chosen) fillDetails(); else fillOverview();
 }
 
-async function loadInstances() {
-  const {instances, only} = await (await post("instances")).json();
-  const select = byId("instances");
-  const wanted = state.instance;
-  select.replaceChildren(...(instances || []).map(i => {
-    const option = element("option", (i.name || i.program) + " (" + i.pid + ")");
-    option.value = i.pid;
+function showFolds() {
+  const {compounds} = state.graph, place = byId("folds").querySelector("div");
+  byId("folds").hidden = !compounds.length;
+  const box = (title, isOn, act) => {
+    const label = element("label"), input = element("input");
+    input.type = "checkbox";
+    input.checked = isOn;
+    input.addEventListener("change", () => {
+      act(input.checked);
+      loadGraph().catch(error => tellProblem(error.message));
+    });
+    label.append(input, title);
+    return label;
+  };
+  place.replaceChildren(box("all", compounds.every(c => state.folded.has(c.name)), isOn => {
+    state.folded = new Set(isOn ? compounds.map(c => c.name) : []);
+  }), ...compounds.map(c => box(`${c.name} (${c.apps.length})`, state.folded.has(c.name),
+    isOn => state.folded[isOn ? "add" : "delete"](c.name))));
+}
+
+function listNames() {
+  byId("names").replaceChildren(...state.graph.apps.map(app => {
+    const option = element("option");
+    option.value = app.name;
     return option;
   }));
-  select.hidden = only !== undefined;
-  state.instance = only !== undefined ? only
-    : (instances || []).some(i => String(i.pid) === String(wanted)) ? wanted
-    : instances && instances[0].pid;
-  if (!state.instance) throw new Error("no instance of Perigee runs");
-  if (only === undefined) select.value = state.instance;
+}
+
+function setGraph(graph) {
+  state.graph = {...NOTHING, ...graph};
+  for (const key of Object.keys(NOTHING))
+    if (!Array.isArray(state.graph[key])) state.graph[key] = [];
+  draw(choose);
+  showFolds();
+  listNames();
+  if (state.chosen && !markChosen()) showOverview();
+  if (state.live) showRates();
 }
 
 async function loadGraph() {
-  state.graph = await ask("graph");
+  const graph = await ask("graph", {folded: [...state.folded]});
+  document.title = (graph.name || graph.program) + " - Perigee";
   isOld = false;
-  for (const key of ["apps", "links", "regions"])
-    if (!Array.isArray(state.graph[key])) state.graph[key] = [];
-  document.title = (state.graph.name || state.graph.program) + " - Perigee";
-  state.history = new Map();
-  draw(choose);
-  if (state.chosen && find(state.chosen.kind, state.chosen.name))
-    find(state.chosen.kind, state.chosen.name).classList.add("chosen");
-  else state.chosen = null;
+  setGraph(graph);
+}
+
+// The graph; or, where the instance has none to show, why: its counters are shown then.
+async function tryGraph(pid) {
+  try { await loadGraph(); } catch (error) {
+    if (error.message === "Failed to fetch") throw error;
+    isOld = false;
+    waited = 0;
+    document.title = "Perigee";
+    setGraph({pid, why: error.message});
+  }
 }
 
 async function step() {
-  if (isOld) {
-    await loadInstances();
-    await loadGraph();
-  }
+  await loadInstances(openInstance);
+  const wanted = state.instance;
   const now = await ask("live");
+  if (state.instance !== wanted) return;
   const changed = now.pid !== state.graph.pid
-    || state.live && now.engine.configs !== state.live.engine.configs;
+    || state.live && now.engine.configs !== state.live.engine.configs
+    || !state.graph.svg && ++waited >= AGAIN;
+  if (state.live && now.pid !== state.live.pid) state.history = null;
   state.live = now;
-  if (changed) await loadGraph();
+  if (isOld || changed) await tryGraph(now.pid);
+  remember(await ask("history", {since: state.history ? state.history.last : 0,
+    series: wantedSeries()}));
+  if (state.instance !== wanted) return;
   show();
   tellProblem("");
 }
@@ -97,14 +136,67 @@ async function run() {
   try { await step(); } catch (error) {
     tellProblem(error.message === "Failed to fetch"
       ? "`perigee web` doesn't answer any more" : error.message);
+    if (!state.live && byId("waiting")) byId("waiting").textContent = "Waiting …";
     isOld = true;
   }
   setTimeout(run, PERIOD_MS);
 }
 
-byId("instances").addEventListener("change", event => {
-  state.instance = event.target.value;
-  state.live = state.chosen = null;
+function openInstance(pid) {
+  if (matchMedia(NARROW).matches) showList(false);
+  if (pid === Number(state.instance)) return;
+  Object.assign(state, {instance: pid, live: null, history: null, folded: new Set(),
+    graph: NOTHING});
+  const waiting = element("p", "Reading the graph …");
+  waiting.id = "waiting";
+  byId("picture").replaceChildren(waiting);
+  byId("summary").textContent = "";
   isOld = true;
+  showOverview();
+}
+
+function showList(isShown) {
+  byId("list").setAttribute("aria-expanded", String(isShown));
+  byId("instances").hidden = !isShown;
+}
+
+function search() {
+  const text = byId("search").value.toLowerCase();
+  const names = state.graph.apps.map(app => app.name);
+  const name = names.find(n => n.toLowerCase() === text)
+    || text && names.find(n => n.toLowerCase().includes(text));
+  byId("search").setAttribute("aria-invalid", String(Boolean(text && !name)));
+  if (name) open("app", name);
+}
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  byId("theme").textContent = theme === "dark" ? "Light" : "Dark";
+}
+
+function startTheme() {
+  let theme = null;
+  try { theme = localStorage.getItem("theme"); } catch { /* it isn't kept */ }
+  setTheme(theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+  byId("theme").addEventListener("click", () => {
+    setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+    try { localStorage.setItem("theme", document.documentElement.dataset.theme); }
+    catch { /* it isn't kept */ }
+  });
+}
+
+document.addEventListener("keydown", event => {
+  const isText = event.target.matches("input");
+  if (event.key === "/" && !isText) {
+    event.preventDefault();
+    byId("search").focus();
+  } else if (event.key === "Escape" && state.chosen && !isText) showOverview();
 });
+byId("search").addEventListener("change", search);
+byId("list").addEventListener("click", () =>
+  showList(byId("list").getAttribute("aria-expanded") !== "true"));
+showList(!matchMedia(NARROW).matches);
+startTheme();
+start();
+showOverview(open);
 run();

@@ -1,27 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 // The picture, which the server has drawn: rates, drops and cycles are written into it.
 
-import {byId, si} from "./elements.js";
-import {appOf, costOf, dropsOf, state} from "./state.js";
+import {byId, element, si} from "./elements.js";
+import {appOf, compoundOf, costOf, dropsOf, shownAs, state} from "./state.js";
+import {bring, setPicture} from "./view.js";
 
 export const find = (kind, name) => [...byId("picture").querySelectorAll("g." + kind)]
   .find(g => g.dataset[kind] === String(name));
 
+// The box of an app, or of the compound in which it is; a link.
+export const findShown = (kind, name) =>
+  find(kind, kind === "app" ? shownAs(name) : name);
+
+// Its name for those who don't see it: what it is, and what is written there.
+function label(g, kind, name) {
+  const text = g.textContent.trim();
+  const wanted = (compoundOf(name) ? "compound" : kind) + " " + name
+    + (text ? ": " + text : "");
+  if (g.getAttribute("aria-label") !== wanted) g.setAttribute("aria-label", wanted);
+}
+
+function prepare(g, kind, choose) {
+  const name = g.dataset[kind];
+  g.setAttribute("tabindex", "0");
+  g.setAttribute("role", "button");
+  label(g, kind, name);
+  g.addEventListener("click", () => choose(kind, name));
+  g.addEventListener("focus", () => {
+    if (g.matches(":focus-visible")) bring(g);
+  });
+  g.addEventListener("keydown", event => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    choose(kind, name);
+  });
+}
+
 // Clicks call choose(kind, name).
 export function draw(choose) {
-  const picture = new DOMParser().parseFromString(state.graph.svg, "image/svg+xml")
-    .documentElement;
-  byId("picture").replaceChildren(document.importNode(picture, true));
-  for (const kind of ["link", "app"])
-    for (const g of byId("picture").querySelectorAll("g." + kind)) {
-      g.setAttribute("tabindex", "0");
-      g.setAttribute("role", "button");
-      g.setAttribute("aria-label", kind + " " + g.dataset[kind]);
-      g.addEventListener("click", () => choose(kind, g.dataset[kind]));
-      g.addEventListener("keydown", event => {
-        if (event.key === "Enter") choose(kind, g.dataset[kind]);
-      });
-    }
+  if (!state.graph.svg) {
+    byId("picture").replaceChildren(element("p", state.graph.why, "hint"));
+    return;
+  }
+  const picture = document.importNode(new DOMParser()
+    .parseFromString(state.graph.svg, "image/svg+xml").documentElement, true);
+  byId("picture").replaceChildren(picture);
+  for (const kind of ["app", "link"])
+    for (const g of byId("picture").querySelectorAll("g." + kind))
+      prepare(g, kind, choose);
+  setPicture(picture);
 }
 
 function showLink(g) {
@@ -31,14 +58,17 @@ function showLink(g) {
   g.classList.toggle("idle", now.pps === 0);
   g.classList.toggle("full", now.drops > 0);
   g.querySelector(".line").style.strokeWidth = 1 + Math.log10(1 + now.pps) / 3;
+  label(g, "link", g.dataset.link);
 }
 
 function showApp(g) {
-  const drops = dropsOf(g.dataset.app), cost = costOf(g.dataset.app);
-  const inRegion = appOf(g.dataset.app) && appOf(g.dataset.app).region;
+  const name = g.dataset.app;
+  const drops = dropsOf(name), cost = costOf(name);
+  const inRegion = appOf(name) && appOf(name).region;
   g.classList.toggle("drops", drops > 0);
   g.querySelector(".live").textContent = drops > 0 ? si(drops) + " drops/s"
     : cost !== null && !inRegion ? cost.toFixed(1) + " cycles" : "";
+  label(g, "app", name);
 }
 
 function showRegion(g) {
@@ -53,6 +83,15 @@ export function showRates() {
   byId("picture").querySelectorAll("g.link").forEach(showLink);
   byId("picture").querySelectorAll("g.app").forEach(showApp);
   byId("picture").querySelectorAll("g.region").forEach(showRegion);
+}
+
+// Mark what is chosen.
+export function markChosen() {
+  for (const g of byId("picture").querySelectorAll(".chosen, .traced"))
+    g.classList.remove("chosen", "traced");
+  const g = state.chosen && findShown(state.chosen.kind, state.chosen.name);
+  if (g) g.classList.add("chosen");
+  return g;
 }
 
 // Mark the links that a packet has passed.
