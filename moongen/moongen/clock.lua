@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The time as scripts see it: seconds of the CPU's time stamp counter.
 
-local C = require("core.declare")("native/pace.h")
+local C = require("core.declare")("native/moongen.h")
 local wall = require("core.lib.clock")
 
 local clock = {}
@@ -10,7 +10,7 @@ local hz
 
 --- Cycles a second of the time stamp counter (a number).
 function clock.hz()
-  hz = hz or C.mg_tsc_hz()
+  hz = hz or C.pg_tsc_hz_measured()
   return hz
 end
 

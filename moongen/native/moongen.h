@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "../../src/native/api.h"
+#include "../../src/net/rate/pacer.h"
 
 enum {
   MG_MOST_DEVICES = 64,
@@ -71,7 +72,6 @@ uint16_t mg_add_references(struct packet *p, int16_t n);
 /* device.c ------------------------------------------------------------------- */
 
 struct mg_device;
-struct mg_pacer;             /* pace.c */
 
 /* A queue of a device. Counters are written by who has the queue. */
 struct mg_queue {
@@ -82,8 +82,8 @@ struct mg_queue {
   struct mg_device *device;
   struct port *port;         /* the device's queue behind it */
   int32_t *lock;             /* of that */
-  struct mg_pacer *pacer;    /* of a tx queue (limits.c), or NULL, */
-  struct mg_pacer *delays;   /* and of packets that are sent with delays, or NULL */
+  struct pg_pacer *pacer;    /* of a tx queue (limits.c), or NULL, */
+  struct pg_pacer *delays;   /* and of packets that are sent with delays, or NULL */
   void *ring;                /* of an rx queue: packets that others received for it */
   uint64_t missed;           /* that it had no room for */
   uint64_t waiting;          /* that the script had not received when it ended */
@@ -126,7 +126,7 @@ struct mg_device {
   uint32_t speed;            /* Mbit/s, 0 unknown */
   uint8_t mac[6];
   char text[256];            /* the port string */
-  struct mg_pacer *pacer;    /* of all its queues to send to, or NULL */
+  struct pg_pacer *pacer;    /* of all its queues to send to, or NULL */
   struct mg_device *peer;    /* other end of a ring, or NULL */
   uint64_t polled;           /* TSC of the last time a queue was asked for packets */
   uint64_t configured_at;    /* TSC */
@@ -186,6 +186,16 @@ int32_t mg_send_all_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
 int32_t mg_send_by_number(uint16_t id, uint16_t queue, struct packet **bufs, uint16_t n);
 int32_t mg_receive_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
                              uint16_t n);
+
+/* limits.c: the first who asks for a pacer makes it ----------------------------- */
+
+struct pg_pacer *mg_pacer_of_queue(struct mg_queue *q, const char *name, uint64_t seed);
+struct pg_pacer *mg_pacer_of_delays(struct mg_queue *q, const char *name, uint64_t seed);
+struct pg_pacer *mg_pacer_of_device(struct mg_device *d, const char *name, uint64_t seed);
+void mg_limits_of(const struct mg_queue *q, struct pg_pacer *first, struct pg_limits *l);
+int32_t mg_send_through(struct mg_queue *q, struct pg_pacer *p, struct packet **packets,
+                        uint32_t n);
+int32_t mg_try_send_paced(struct mg_queue *q, struct packet **packets, uint32_t n);
 
 /* shared.c, pipe.c ----------------------------------------------------------- */
 

@@ -10,7 +10,6 @@
 
 #include "internal.h"
 #include "moonsniff.h"
-#include "pace.h"
 
 /* Of values seen one by one. */
 struct moments {
@@ -109,7 +108,7 @@ static void close_file(FILE *file, const char *filename, int error)
 /* 0, or the error of a file that can't be written. */
 static int log_packet(FILE *file, const struct packet *p, uint32_t offset)
 {
-  uint64_t time = p->note64[1] * (1e9 / mg_tsc_hz());
+  uint64_t time = p->note64[1] * (1e9 / pg_tsc_hz_measured());
   uint32_t number;
   if ((uint64_t)offset + sizeof number > p->length)
     return 0;

@@ -16,7 +16,6 @@
 #include "../../src/native/host.h"
 #include "internal.h"
 #include "offload.h"
-#include "pace.h"
 
 /* A ring whose other end nobody empties loses what is sent into it, as a cable does
  * that leads to a card without descriptors: at once after so many packets, else the

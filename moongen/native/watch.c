@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "internal.h"
-#include "pace.h"
 
 struct watched {
   struct watched *next;
@@ -82,11 +81,9 @@ void mg_unwatch(const uint64_t *to)
   free(gone);
 }
 
-static uint64_t rate_of(struct mg_pacer *const *at)
+static uint64_t rate_of(struct pg_pacer *const *at)
 {
-  const struct mg_pacer *p = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-  double byte_cycles = p && p->times.pattern == PG_RATE ? p->times.byte_ticks : 0;
-  return byte_cycles > 0 ? (uint64_t)(8 * p->hz / byte_cycles + 0.5) : 0;
+  return (uint64_t)(pg_pacer_rate(__atomic_load_n(at, __ATOMIC_ACQUIRE)) + 0.5);
 }
 
 /* The lower of the queue's rate and its device's. */

@@ -287,6 +287,7 @@ int pg_shm_file(struct shm_file *f, const char *path, const char *hidden);
 /* sys.c */
 uint64_t pg_tsc(void);
 uint64_t pg_tsc_hz(void);
+double pg_tsc_hz_measured(void);
 double pg_monotonic(void);
 uint64_t pg_monotonic_ns(void);
 uint64_t pg_raw_ns(void);

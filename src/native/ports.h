@@ -128,6 +128,7 @@ void pg_port_limits(const struct port *port, struct port_limits *limits);
 int pg_port_set_promiscuous(const struct port *port, bool on);
 int pg_port_set_mtu(const struct port *port, uint32_t mtu);
 int pg_port_add_mac(const struct port *port, const uint8_t *mac);
+int pg_port_limit_queue(const struct port *port, uint16_t queue, uint32_t mbit);
 int pg_port_remove_mac(const struct port *port, const uint8_t *mac);
 
 /* iface.c */

@@ -85,7 +85,7 @@ function TxQueue:sendN(bufs, n)
   return n
 end
 
---- Send the first `n` at the times of a pacer (native/pace.h), and at the queue's rate.
+--- Send the first `n` at the times of a pacer (net/rate), and at the queue's rate.
 function TxQueue:sendThrough(p, bufs, n)
   if n > bufs.maxSize then check_count(bufs, n) end
   local sent = C.mg_send_through(self.queue, p, bufs.array, n)

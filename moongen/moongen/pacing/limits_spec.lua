@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- native/limits.c by a clock that the specs set: a cycle is a nanosecond.
+-- net/rate/limits.c by a clock that the specs set: a cycle is a nanosecond.
 local ffi = require("ffi")
 local packet = require("core.packet")
 local pacer = require("moongen.pacing.pacer")
-local C = require("core.declare")("native/pace.h")
+local C = require("core.declare")("native/moongen.h")
 
 local HZ, SIZE = 1e9, 60
 local GAP = 5120 -- of such packets with their CRC at 100 Mbit/s, ns
@@ -35,7 +35,9 @@ describe("limits", function ()
   end
 
   local function due(i, now, n, first)
-    return C.mg_limits_due(device.tx + i, first, array, n or 256, now)
+    local limits, again = ffi.new("struct pg_limits"), ffi.new("uint64_t[1]")
+    C.mg_limits_of(device.tx + i, first, limits)
+    return C.pg_limits_take(limits, array, n or 256, now, again)
   end
 
   it("are none at first", function ()

@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Schedules of packets (native/pace.h): the patterns in the units in which scripts ask
--- for them, and what was reached in the end.
+-- Schedules of packets (net/rate/pacer.h): the patterns in the units in which scripts
+-- ask for them, and what was reached in the end.
 
 local ffi = require("ffi")
-require("core.declare")("native/moongen.h")
-local C = require("core.declare")("native/pace.h")
+local C = require("core.declare")("native/moongen.h")
 
 local pacer = {}
 
@@ -17,7 +16,7 @@ pacer.DEFAULT_LINK = 10000
 --- A pacer that lets everything go, called `name` in messages. Random numbers follow
 --- from the seed. It lives as long as the process. `hz`: cycles a second, or nil.
 function pacer.new(name, seed, hz)
-  local p = C.mg_pacer_new(name, hz or 0, seed or 1)
+  local p = C.pg_pacer_new(name, hz or 0, seed or 1)
   if p == nil then error("no memory for a rate limiter", 0) end
   return p
 end
@@ -29,34 +28,34 @@ local function link(mbit)
 end
 
 --- No limit.
-function pacer.unpaced(p) C.mg_pacer_set(p, C.PG_UNPACED, 0, 0, 0, "") end
+function pacer.unpaced(p) C.pg_pacer_set(p, C.PG_UNPACED, 0, 0, 0, "") end
 
 --- So many Mbit/s, with 4 bytes of CRC a packet, without preamble and gap.
 function pacer.rate(p, mbit)
-  C.mg_pacer_set(p, C.PG_RATE, 0, byte_cycles(p, mbit), mbit, "Mbit/s")
+  C.pg_pacer_set(p, C.PG_RATE, 0, byte_cycles(p, mbit), mbit, "Mbit/s")
 end
 
 --- A packet each so many nanoseconds.
 function pacer.cbr(p, ns)
-  C.mg_pacer_set(p, C.PG_CBR, p.hz * ns / 1e9, 0, 1000 / ns, "Mpps")
+  C.pg_pacer_set(p, C.PG_CBR, p.hz * ns / 1e9, 0, 1000 / ns, "Mpps")
 end
 
 --- Packets each so many nanoseconds on average, with exponentially distributed gaps
 --- that are not shorter than the packet takes on a link of `mbit`.
 function pacer.poisson(p, ns, mbit)
-  C.mg_pacer_set(p, C.PG_POISSON, p.hz * ns / 1e9, byte_cycles(p, link(mbit)),
+  C.pg_pacer_set(p, C.PG_POISSON, p.hz * ns / 1e9, byte_cycles(p, link(mbit)),
     1000 / ns, "Mpps")
 end
 
 --- Each packet so many bytes on the wire (its `udata64`) after the start of the one
 --- before it.
 function pacer.spacing(p, mbit)
-  C.mg_pacer_set(p, C.PG_SPACING, 0, byte_cycles(p, link(mbit)), 0, "")
+  C.pg_pacer_set(p, C.PG_SPACING, 0, byte_cycles(p, link(mbit)), 0, "")
 end
 
 --- Each packet so many bytes on the wire after the end of the one before it.
 function pacer.delay(p, mbit)
-  C.mg_pacer_set(p, C.PG_DELAY, 0, byte_cycles(p, link(mbit)), 0, "")
+  C.pg_pacer_set(p, C.PG_DELAY, 0, byte_cycles(p, link(mbit)), 0, "")
 end
 
 --- What was reached: `packets`, `seconds` (without pauses of over 100 ms in which the
@@ -104,7 +103,7 @@ end
 
 --- Iterates over all pacers of the process, the oldest first.
 function pacer.all()
-  local list, p = {}, C.mg_pacers()
+  local list, p = {}, C.pg_pacers()
   while p ~= nil do
     table.insert(list, 1, p)
     p = p.next

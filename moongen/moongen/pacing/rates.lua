@@ -4,7 +4,7 @@
 
 local pacer = require("moongen.pacing.pacer")
 local log = require("moongen.log")
-local C = require("core.declare")("native/pace.h")
+local C = require("core.declare")("native/moongen.h")
 
 local M = {queue = {}, device = {}}
 
@@ -21,7 +21,7 @@ local function number(value, what)
   return n
 end
 
--- The pacer of a queue or of a device; `make`: one of native/pace.h's.
+-- The pacer of a queue or of a device; `make`: of native/limits.c.
 local function pacer_of(make, of, native)
   local p = make(native, tostring(of), of.id * 1000 + (of.qid or 999) + 1)
   if p == nil then error("no memory for a rate limiter", 0) end
@@ -51,8 +51,10 @@ end
 
 -- The card's own limiter, which takes whole Mbit/s. 0 lets everything go.
 local function by_card(queue, mbit)
-  return mbit % 1 == 0 and mbit <= MOST_MBIT
-    and C.mg_limit_by_card(queue.queue, mbit) == 0
+  local q = queue.queue
+  local has_queue = q.device.sinks >= q.device.ntx -- of the card, for itself
+  return mbit % 1 == 0 and mbit <= MOST_MBIT and has_queue
+    and C.pg_port_limit_queue(q.port, q.qid, mbit) == 0
 end
 
 --- Send with `mbit` Mbit/s: with 4 bytes of CRC for each packet, without preamble and

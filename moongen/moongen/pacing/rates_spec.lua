@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 local ffi = require("ffi")
 local rates = require("moongen.pacing.rates")
-local C = require("core.declare")("native/pace.h")
+local C = require("core.declare")("native/moongen.h")
 
 -- A queue of a device without a limiter of its own (as packet and pcap ports).
 local function new_queue(speed)

@@ -66,3 +66,11 @@ int pg_port_remove_mac(const struct port *port, const uint8_t *mac)
   int status = port->own ? 0 : rte_eth_dev_mac_addr_remove(port->id, &address);
   return outcome(port, "MAC address", status == -ENOTSUP ? 0 : status);
 }
+
+/* Let the card itself send at most so many Mbit/s by that queue (0: no limit). */
+int pg_port_limit_queue(const struct port *port, uint16_t queue, uint32_t mbit)
+{
+  int status = port->own ? -ENOTSUP
+                         : rte_eth_set_queue_rate_limit(port->id, queue, mbit);
+  return outcome(port, "rate of a queue", status);
+}
