@@ -171,6 +171,32 @@ def test_top_on_a_terminal(instance):
         assert termios.tcgetattr(terminal)[3] & termios.ECHO
 
 
+def test_top_filters_sorts_and_helps(instance):
+    with on_terminal("top", "-i", "50ms", instance.name) as (pid, terminal):
+        said = read_until(terminal, b"history ")
+        assert b"by rate" in read_until(terminal, b"by rate")
+        assert said.index(b"DROPPED") < said.index(b"APPS")
+        os.write(terminal, b"s")
+        read_until(terminal, b"by name")
+        os.write(terminal, b"s")
+        read_until(terminal, b"by drops")
+        os.write(terminal, b"/NOTqq\x7f\x7f ")  # a key of its own while no text is typed
+        said = read_until(terminal, b"filter: NOT _")
+        os.write(terminal, b"\r")
+        page = read_until(terminal, b"filter: NOT   h help").split(b"\x1b[H")[-1]
+        assert b"half: not wanted" in page and b"LINKS" not in page
+        os.write(terminal, b"\x1b")
+        read_until(terminal, b"LINKS")
+        os.write(terminal, b"?")
+        read_until(terminal, b"list all instances")
+        os.write(terminal, b"x")
+        read_until(terminal, b"LINKS")
+        os.write(terminal, b"/")
+        os.write(terminal, b"\x1b")
+        os.write(terminal, b"q")
+        assert os.waitpid(pid, 0)[1] == 0
+
+
 def test_top_ends_with_its_instance(instance):
     with on_terminal("top", "-i", "50ms", instance.name) as (pid, terminal):
         read_until(terminal, b"half: not wanted")

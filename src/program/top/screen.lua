@@ -12,7 +12,8 @@ local screen = {}
 local Screen = {}
 Screen.__index = Screen
 
-local HELP = "q quit  space pause  s sort  up/down scroll  left/right instance  l list"
+local HELP = "h help  q quit  / filter  s sort  space pause  l list  arrows move"
+local MOST_HISTORY = 120 -- looks
 
 -- Look at all instances; the figures since the last look.
 function Screen:look()
@@ -26,6 +27,25 @@ function Screen:look()
     end
   end
   self.samples, self.figures = now, figures
+  self:remember()
+end
+
+-- Packets and drops a second of each instance, of the last looks.
+function Screen:remember()
+  local histories = {}
+  for _, pair in ipairs(self.figures) do
+    local pid = pair[1].pid
+    local h = self.histories[pid] or {pps = {}, drops = {}}
+    histories[pid] = h
+    local pps, drops = view.rates(pair[2])
+    table.insert(h.pps, pps)
+    table.insert(h.drops, drops)
+    if #h.pps > MOST_HISTORY then
+      table.remove(h.pps, 1)
+      table.remove(h.drops, 1)
+    end
+  end
+  self.histories = histories
 end
 
 -- The place of the instance shown among the figures; nil: the list of all is shown.
@@ -36,20 +56,26 @@ function Screen:place()
 end
 
 function Screen:lines()
+  if self.helping then return view.HELP end
   local place = self:place()
   if not place and #self.figures == 1 and not self.listing then place = 1 end
   if place then
-    return view.lines(self.figures[place][1], self.figures[place][2], self.order)
+    local instance, figures = unpack(self.figures[place])
+    return view.lines(instance, figures, self.order,
+      {filter = self.filter, history = self.histories[instance.pid]})
   end
   if #self.figures == 0 then return {"reading ..."} end
-  return view.list(self.figures, self.order)
+  return view.list(self.figures, self.order, {filter = self.filter})
 end
 
 function Screen:draw()
   local rows, columns = terminal.size()
   local lines = self:lines()
   self.first = math.max(1, math.min(self.first, #lines - rows + 2))
-  local status = (self.paused and "PAUSED  " or "") .. HELP
+  local status = self.typing and ("filter: %s_  (Enter: done, Escape: all)"):format(
+      self.filter or "")
+    or (self.paused and "PAUSED  " or "") .. ("by %s  "):format(self.order)
+      .. (self.filter and ("filter: %s  "):format(self.filter) or "") .. HELP
   io.write(terminal.page(lines, self.first, status, rows, columns))
   io.flush()
   self.page_rows = rows - 2
@@ -62,11 +88,18 @@ function Screen:choose(step)
   self.pid, self.listing, self.first = self.figures[place][1].pid, false, 1
 end
 
+local NEXT_ORDER = {}
+for i, order in ipairs(view.orders) do
+  NEXT_ORDER[order] = view.orders[i % #view.orders + 1]
+end
+
 -- What each key does.
 local keys = {
   q = function (self) self.over = true end,
   [" "] = function (self) self.paused = not self.paused end,
-  s = function (self) self.order = self.order == "rate" and "name" or "rate" end,
+  s = function (self) self.order = NEXT_ORDER[self.order] end,
+  ["/"] = function (self) self.typing, self.filter = true, nil end,
+  h = function (self) self.helping = true end,
   up = function (self) self.first = self.first - 1 end,
   down = function (self) self.first = self.first + 1 end,
   ["page up"] = function (self) self.first = self.first - self.page_rows end,
@@ -76,13 +109,43 @@ local keys = {
   l = function (self) self.pid, self.listing, self.first = nil, true, 1 end,
 }
 keys.escape, keys["end"], keys.k, keys.j = keys.q, keys.q, keys.up, keys.down
+keys["?"] = keys.h
+
+-- A key while a filter is typed.
+function Screen:type(key)
+  if key == "end" then
+    self.over = true
+  elseif key == "escape" then
+    self.typing, self.filter = false, nil
+  elseif key == "\r" or key == "\n" then
+    self.typing = false
+  elseif key == "\127" or key == "\b" then
+    self.filter = (self.filter or ""):sub(1, -2)
+  elseif #key == 1 and key:byte() >= 32 then
+    self.filter = (self.filter or "") .. key
+  end
+  if self.filter == "" then self.filter = nil end
+  self.first = 1
+end
+
+-- Do what the key does.
+function Screen:press(key)
+  if self.typing then return self:type(key) end
+  if self.helping and key ~= "end" then
+    self.helping = false
+  elseif key == "escape" and self.filter then
+    self.filter = nil
+  elseif keys[key] then
+    keys[key](self)
+  end
+end
 
 -- Wait for a key until `time`; what it does is done.
 function Screen:listen(time)
   local key = terminal.key(time - C.pg_monotonic())
   if C.pg_signal() ~= 0 then self.over = true end
-  if key and keys[key] then
-    keys[key](self)
+  if key then
+    self:press(key)
     self:draw()
   end
 end
@@ -98,11 +161,12 @@ function Screen:loop()
 end
 
 --- Show what `instances()` lists until the user has seen enough. `options` are those
---- of the command line: interval (s) and sort.
+--- of the command line: interval (s), sort and filter.
 function screen.run(options, instances)
   local self = setmetatable({
     interval = options.interval, order = options.sort, instances = instances,
-    samples = {}, figures = {}, first = 1, page_rows = 1, over = false, paused = false,
+    samples = {}, figures = {}, histories = {}, filter = options.filter,
+    first = 1, page_rows = 1, over = false, paused = false,
   }, Screen)
   C.pg_catch_signals()
   local restore = terminal.open()

@@ -76,12 +76,22 @@ function terminal.key(seconds)
   return key
 end
 
+-- The first so many characters of a line in UTF-8.
+local function cut(line, columns)
+  if #line <= columns then return line end
+  local at, n = 1, 0
+  while at <= #line and n < columns do
+    at, n = line:find("[^\128-\191]", at + 1) or #line + 1, n + 1
+  end
+  return line:sub(1, at - 1)
+end
+
 --- The escape sequences that show `lines` (those whose number is in the set
 --- `lines.headings` stand out) from line `first` on, and `status` at the bottom.
 function terminal.page(lines, first, status, rows, columns)
   local parts = {HOME}
   for i = first, first + rows - 2 do
-    local line = (lines[i] or ""):sub(1, columns)
+    local line = cut(lines[i] or "", columns)
     if lines.headings and lines.headings[i] then
       line = INVERSE .. line .. (" "):rep(math.min(80, columns) - #line) .. PLAIN
     end

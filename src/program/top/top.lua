@@ -24,7 +24,9 @@ local function parser()
     :args("?")
   p:option("-i --interval", "Time between updates: seconds, or 500ms (default 1).")
     :argname("TIME"):convert(cli.duration)
-  p:option("-s --sort", "Order of rows: rate or name (default rate).")
+  p:option("-f --filter", "Only rows that have this in their name, in either case.")
+    :argname("TEXT")
+  p:option("-s --sort", "Order of rows: rate, name or drops (default rate).")
     :argname("ORDER"):choices(view.orders):default("rate")
   p:flag("-1 --once", "Print once, after one interval, and end; always so if the "
     .. "output isn't a terminal.")
@@ -82,8 +84,9 @@ local function once(options, list)
   if #figures == 0 then failure.raise("the process has ended meanwhile") end
   if options.json then return io.write(json(figures)) end
   local instance, f = unpack(figures[1])
-  local lines = #figures == 1 and view.lines(instance, f, options.sort)
-    or view.list(figures, options.sort)
+  local shown = {filter = options.filter}
+  local lines = #figures == 1 and view.lines(instance, f, options.sort, shown)
+    or view.list(figures, options.sort, shown)
   for _, line in ipairs(lines) do print((line:gsub("%s+$", ""))) end
 end
 

@@ -3,6 +3,7 @@
 
 local histogram = require("core.histogram")
 local sample = require("program.top.sample")
+local sparkline = require("program.top.sparkline")
 local terminal = require("program.top.terminal")
 local view = require("program.top.view")
 
@@ -194,6 +195,45 @@ describe("top", function ()
     end
     assert.is_true(order("name"))
     assert.is_false(order("rate"))
+  end)
+
+  it("sorts by drops, and shows what dropped first", function ()
+    f.links = {}
+    for name, drops in pairs{["a.o -> f.i"] = 5, ["b.o -> f.i"] = 7} do
+      f.links[#f.links + 1] = {name = name, pps = 1, bits = 0, drops = drops,
+                               waiting = 0}
+    end
+    local text = table.concat(view.lines(INSTANCE, f, "drops"), "\n")
+    assert.is_true(text:find("b.o ->", 1, true) < text:find("a.o ->", 1, true))
+    assert.is_true(text:find("DROPPED", 1, true) < text:find("APPS", 1, true))
+  end)
+
+  it("shows only what a filter is in", function ()
+    local text = table.concat(view.lines(INSTANCE, f, "rate", {filter = "TTL EXP"}),
+      "\n")
+    assert.matches("\nslow: TTL expired +40 +120", text)
+    assert.not_matches("LINKS", text)
+    assert.matches("load    1.00kpps", text, 1, true)
+    local several = {{INSTANCE, f}, {{pid = 5, program = "echo"}, f}}
+    assert.same(2, #view.list(several, "rate", {filter = "ECHO"}))
+    assert.matches("no instance has that", view.list(several, "rate",
+      {filter = "%"})[1])
+  end)
+
+  it("draws the past as bars", function ()
+    assert.same({"  ▁▅█", 10}, {sparkline.text({0, 5, 10}, 5, true)})
+    assert.same({"_=#", 10}, {sparkline.text({99, 0, 5, 10}, 3, false)})
+    assert.same({"__", 0}, {sparkline.text({0, 0}, 2, false)})
+    local text = table.concat(view.lines(INSTANCE, f, "rate",
+      {history = {pps = {1e3, 2e3}, drops = {0, 0}}}), "\n")
+    assert.matches("\nhistory .* 2.00kpps\n", text)
+    assert.not_matches("\ndrops ", text)
+    for _, line in ipairs(view.HELP) do assert.is_true(#line <= 80) end
+  end)
+
+  it("cuts lines by characters", function ()
+    assert.equal("\27[H▁▂\27[K\r\n\27[7mst\27[m\27[K\27[J",
+      terminal.page({"▁▂▃"}, 1, "status", 2, 2))
   end)
 
   it("lists instances", function ()

@@ -3,13 +3,16 @@
 
 local comma_value = require("core.lib.values").comma_value
 local duration = require("program.ps.ps").duration
+local sparkline = require("program.top.sparkline")
 
 local view = {}
 
 local WIDTH = 80
 
 --- The orders that rows can have.
-view.orders = {"rate", "name"}
+view.orders = {"rate", "name", "drops"}
+
+local HISTORY = 60 -- values of a sparkline
 
 -- Three digits and a prefix: 950, 12.3k, 1.23M.
 local function short(value)
@@ -47,18 +50,30 @@ local function natural(name)
 end
 
 local function ordered(rows, order)
-  local list = {}
-  for i, row in ipairs(rows) do list[i] = row end
-  table.sort(list, function (a, b)
-    if order == "rate" and a.pps ~= b.pps then return a.pps > b.pps end
+  table.sort(rows, function (a, b)
+    local drops_a, drops_b = a.drops or 0, b.drops or 0
+    if order == "drops" and drops_a ~= drops_b then return drops_a > drops_b end
+    if order ~= "name" and a.pps ~= b.pps then return a.pps > b.pps end
     return natural(a.name) < natural(b.name)
   end)
+  return rows
+end
+
+-- The rows whose name has the text `filter`, in either case; nil: all.
+local function filtered(rows, filter)
+  local list = {}
+  for _, row in ipairs(rows) do
+    if not filter or row.name:lower():find(filter:lower(), 1, true) then
+      list[#list + 1] = row
+    end
+  end
   return list
 end
 
 -- A table with a heading: `columns` = {{heading, width, function of a row}, ...}; the
--- first takes what is left of the line.
-local function add_table(lines, rows, order, title, columns)
+-- first takes what is left of the line. `shown` is what view.lines calls `options`.
+local function add_table(lines, rows, order, title, columns, shown)
+  rows = filtered(rows, shown and shown.filter)
   if #rows == 0 then return end
   local left = WIDTH
   for _, column in ipairs(columns) do left = left - column[2] end
@@ -165,21 +180,47 @@ local function head(instance, f)
   return lines
 end
 
+--- Packets and drops a second of an instance, of its figures.
+function view.rates(f)
+  local dropped = 0
+  for _, d in ipairs(f.drops) do dropped = dropped + d.pps end
+  for _, d in ipairs(f.devices) do dropped = dropped + d.drops end
+  return f.engine.pps, dropped
+end
+
+-- Packets and drops over the last looks, as bars.
+local function add_history(lines, history)
+  local function add(title, values, unit)
+    local bars, most = sparkline.text(values, HISTORY)
+    if unit == "pps" or most > 0 then
+      lines[#lines + 1] = ("%-8s%s %s%s"):format(title, bars, short(most), unit)
+    end
+  end
+  add("history", history.pps, "pps")
+  add("drops", history.drops, "/s")
+end
+
 --- The figures `f` of the instance as an array of lines; `headings` in it is the set of
---- the numbers of heading lines. `order` is one of view.orders.
-function view.lines(instance, f, order)
+--- the numbers of heading lines. `order` is one of view.orders. `options`, all
+--- optional: filter = only rows with that text in their name, history = {pps =,
+--- drops =}, lists of the last looks.
+function view.lines(instance, f, order, options)
   local lines = head(instance, f)
-  add_table(lines, f.tasks, order, "TASKS", TASKS)
-  add_table(lines, f.devices, order, "DEVICES", DEVICES)
-  add_table(lines, f.queues, order, "QUEUES", QUEUES)
-  add_table(lines, f.apps, order, "APPS", APPS)
-  add_table(lines, f.links, order, "LINKS", LINKS)
-  add_table(lines, f.drops, order, "DROPPED", TOTALS)
-  add_table(lines, f.workers, order, "WORKERS", WORKERS)
-  add_table(lines, f.cycles, order, f.core_hz
+  if options and options.history then add_history(lines, options.history) end
+  local function add(rows, title, columns)
+    add_table(lines, rows, order, title, columns, options)
+  end
+  add(f.drops, "DROPPED", TOTALS)
+  add(f.tasks, "TASKS", TASKS)
+  add(f.devices, "DEVICES", DEVICES)
+  add(f.queues, "QUEUES", QUEUES)
+  add(f.apps, "APPS", APPS)
+  add(f.links, "LINKS", LINKS)
+  add(f.workers, "WORKERS", WORKERS)
+  add(f.cycles, f.core_hz
     and ("CYCLES OF THE TSC (the core runs at %sHz)"):format(short(f.core_hz))
     or "CYCLES OF THE TSC", CYCLES)
-  add_table(lines, f.others, order, "COUNTERS OF APPS", TOTALS)
+  add(f.others, "COUNTERS OF APPS", TOTALS)
   return lines
 end
 
@@ -190,20 +231,33 @@ local LIST = {
 }
 
 --- A line for each of several instances: `pairs_of` is a list of {instance, figures}.
-function view.list(pairs_of, order)
+--- `options` as of view.lines.
+function view.list(pairs_of, order, options)
   local rows = {}
   for i, pair in ipairs(pairs_of) do
-    local f, dropped = pair[2], 0
-    for _, d in ipairs(f.drops) do dropped = dropped + d.pps end
-    for _, d in ipairs(f.devices) do dropped = dropped + d.drops end
-    rows[i] = {name = view.title(pair[1]), pps = f.engine.pps, bits = f.engine.bits,
+    local f = pair[2]
+    local pps, dropped = view.rates(f)
+    rows[i] = {name = view.title(pair[1]), pps = pps, bits = f.engine.bits,
                load = f.engine.load, drops = dropped, uptime = f.uptime}
   end
   local lines = {headings = {}}
-  add_table(lines, rows, order, "INSTANCES", LIST)
+  add_table(lines, rows, order, "INSTANCES", LIST, options)
+  if #lines == 0 then return {"no instance has that in its name", headings = {}} end
   table.remove(lines, 1)
   lines.headings = {true}
   return lines
 end
+
+--- What keys do.
+view.HELP = {
+  "KEYS", "q, Escape             end", "space                 pause, go on",
+  "s                     sort by rate, name, drops",
+  "/TEXT Enter           show only rows with TEXT in their name; Escape: all again",
+  "up, down, page up/down  scroll",
+  "left, right           the next instance",
+  "l                     list all instances",
+  "h, ?                  this; any key: back",
+  headings = {true},
+}
 
 return view
