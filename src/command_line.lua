@@ -242,6 +242,7 @@ end
 
 -- Before the first program is loaded.
 local function prepare()
+  if options.replicate then require("lib.replica.child").begin() end
   if options.standby then require("net.keep.standby").check() end
   add_families()
   require("core.shm").sweep()

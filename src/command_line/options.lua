@@ -65,6 +65,9 @@ options.control, options.metrics = true, nil
 --- Is the process to wait for its turn?
 options.standby = false
 
+--- Has the process its own replicator?
+options.replicate = false
+
 local function set_metrics(text)
   require("lib.control.listen").parse("--metrics", text)
   options.metrics = text
@@ -156,6 +159,13 @@ options.list = {
     take = function ()
       options.standby = true
       require("net.keep.standby").want(require("lib.replica.turn"))
+    end},
+  {"--replicate", value = '"ADDRESS [OPTIONS]"', early = true, anywhere = true,
+    help = {"with --keep NAME: run `perigee replicate NAME ADDRESS OPTIONS`,",
+            "and stand by while this host isn't master (doc/failover.md)"},
+    take = function (text)
+      options.standby, options.replicate = true, true
+      require("lib.replica.child").want(text)
     end},
   {"--drain", value = "TIME",
     help = {"let packets on their way run out for so long at most",

@@ -2,6 +2,7 @@
 -- What processes on this host know of a replicated name: which role the host has for
 -- it, and what its replicator does, in the folder replicate/NAME in shared memory.
 
+local C = require("core.native")
 local cjson = require("cjson")
 local failure = require("core.failure")
 local file_lock = require("core.lib.file_lock")
@@ -16,7 +17,7 @@ local folder = {}
 --- records ready, or it can't do either.
 folder.ROLES = {master = true, backup = true, fault = true}
 
-local OTHERS = 64
+local OTHERS, PAUSE_S = 64, 0.05
 
 --- Where the name's files are.
 function folder.of(name)
@@ -89,12 +90,18 @@ function folder.is_used(name)
   return tree.exists(folder.of(name)) and file_lock.is_held(folder.of(name))
 end
 
---- Be the name's replicator until the process ends. A failure if there is one.
-function folder.claim(name)
+--- Be the name's replicator until the process ends. If there is one, a failure, or,
+--- with `patient`, wait for its end; false if patient() is false meanwhile.
+function folder.claim(name, patient)
   local fd = file_lock.open(folder.of(name))
-  if not fd or not file_lock.try(fd) then
-    failure.raise("another process replicates '%s' on this host", name)
+  while not fd or not file_lock.try(fd) do
+    if not (fd and patient) then
+      failure.raise("another process replicates '%s' on this host", name)
+    end
+    if not patient() then return false end
+    C.pg_sleep(PAUSE_S)
   end
+  return true
 end
 
 return folder

@@ -13,6 +13,9 @@ local unistd = require("posix.unistd")
 
 local turn = {}
 
+--- Is the name known to be replicated, also before its replicator says so?
+turn.replicated = false
+
 -- The process that has locked the path, or nil.
 local function holder(path)
   local fd = file_lock.open(path)
@@ -25,7 +28,8 @@ end
 --- master; nil if it is, or the name isn't replicated.
 function turn.holds_back(name)
   local role = folder.role(name)
-  if not role or role == "master" then return nil end
+  if role == "master" or not (role or turn.replicated) then return nil end
+  if not role then return "its replicator" end
   return role == "backup" and "the master on another host"
     or "another host: this one has the role 'fault'"
 end
