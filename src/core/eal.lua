@@ -30,7 +30,14 @@ local needs_physical = true -- may a card ask for physical addresses?
 function eal.use_virtual_addresses() needs_physical = false end
 
 local ENOUGH_HUGE_MB = 128
-local PLAIN_MEMORY_MB = 4096 -- address space; only what is touched is used
+
+-- Address space: of it only what is touched is used. But DPDK keeps 48 bytes a page of
+-- 4 KB for it (struct rte_memseg): 12 MB for each GB.
+local plain_memory_mb = 1536
+
+--- Where there are no hugepages, let DPDK use so many MB at least. To be called before
+--- it starts.
+function eal.need_plain_memory(mb) plain_memory_mb = math.max(plain_memory_mb, mb) end
 
 local function read_line(path)
   local file = io.open(path)
@@ -158,7 +165,7 @@ function eal.plan(user)
   end
   if not (needs_physical or has("--iova-mode")) then add("--iova-mode", "va") end
   if plain and not has("-m") then
-    add("-m", tostring(math.min(PLAIN_MEMORY_MB, math.floor(total_memory_mb() / 2))))
+    add("-m", tostring(math.min(plain_memory_mb, math.floor(total_memory_mb() / 2))))
   end
   if not has("--file-prefix", "--in-memory") then
     add("--file-prefix", run_folder.name())

@@ -15,13 +15,16 @@ local pool = {}
 
 local REFILL = C.FREELIST_SIZE / 4
 
--- Sizes in packets, of each NUMA node's pool.
-local initial, most = 8192, 262144
+-- Sizes in packets, of each NUMA node's pool. It begins small, so that a host has room
+-- for many idle processes, and grows as soon as a burst needs more.
+local initial, most = 1024, 262144
+local PACKET_MB, OTHER_MB = 11 / 1024, 256 -- memory of each, and of all else
 
 --- Let each NUMA node's pool grow to `n` packets (default 262,144). To be called before
 --- the first packet is allocated.
 function pool.limit(n)
   initial, most = math.min(initial, n), n
+  eal.need_plain_memory(math.ceil(n * PACKET_MB) + OTHER_MB)
 end
 
 --- The packets that a pool begins with, and the most it may have.
@@ -98,12 +101,9 @@ function pool.near(node)
 end
 
 local function grow(p)
-  local before = C.pg_pool_room(p)
-  local added = C.pg_pool_grow(p, before)
-  if added < 0 then return false, ffi.string(C.pg_error()) end
-  if added == 0 then return true end
-  say("the packet pool%s has grown from %d to %d packets", which(p), before,
-    before + added)
+  if C.pg_pool_grow(p, C.pg_pool_room(p)) < 0 then
+    return false, ffi.string(C.pg_error())
+  end
   return true
 end
 

@@ -99,12 +99,24 @@ describe("the packet pool", function ()
   it("gets back what is freed beyond the free list", function ()
     packet.free(packet.allocate())
     local fl = pool.freelist
-    local function total() return C.pg_pool_available() + fl.nfree end
-    local before, packets = total(), {}
+    local function taken()
+      return C.pg_pool_size() - C.pg_pool_available() - fl.nfree
+    end
+    local before, packets = taken(), {}
     for i = 1, 3000 do packets[i] = packet.allocate() end
-    assert.equal(before - 3000, total())
+    assert.equal(before + 3000, taken())
     for i = 1, 3000 do packet.free(packets[i]) end
-    assert.equal(before, total())
+    assert.equal(before, taken())
     assert.is_true(fl.nfree <= fl.max)
+  end)
+
+  it("begins small, and grows unsaid until it has what was usual", function ()
+    local said, status = testing.script(TAKE .. [[
+      take(1)
+      print(C.pg_pool_size())
+      take(4000)
+      print(distinct(), C.pg_pool_size())]], PLAIN_MEMORY)
+    assert.equal(0, status)
+    assert.matches("^10%d%d\n4001\t8%d%d%d\n$", said)
   end)
 end)

@@ -7,6 +7,7 @@ local C = require("core.declare")("native/moongen.h")
 local check = require("lib.port.check")
 local config = require("core.config")
 local device = require("lib.port.device")
+local eal = require("core.eal")
 local failure = require("core.failure")
 local kinds = require("lib.port.kinds")
 local losses = require("moongen.devices.losses")
@@ -19,6 +20,7 @@ local spec = require("lib.port.spec")
 local ports = {}
 
 local LINGER_SECONDS = 0.1
+local MEMORY_MB = 4096 -- without hugepages: each script makes pools of its own
 
 local declared, open = {}, {} -- parsed ports, by device number
 
@@ -73,6 +75,7 @@ end
 --- Look which devices there are, and whether they can be; DPDK needn't run. A failure
 --- names the port.
 function ports.declare()
+  eal.need_plain_memory(MEMORY_MB)
   local strings = ports.strings()
   for _, id in ipairs(config.sorted_keys(strings)) do declare(id, strings[id]) end
 end

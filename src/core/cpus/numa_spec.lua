@@ -54,8 +54,9 @@ local COUNT = [[
     local pool = C.pg_pool_of(node, 8192, 8192)
     local size, strange, n = C.pg_pool_room(pool), 0, 0
     local lists = {list_of(pool)}
-    while C.pg_freelist_refill(lists[#lists], 1) == 1 do
+    for _ = 1, C.pg_pool_left(pool) do
       local fl = lists[#lists]
+      if C.pg_freelist_refill(fl, 1) == 0 then break end
       if fl.list[fl.nfree - 1].pool ~= pool then strange = strange + 1 end
       if fl.nfree == fl.max then lists[#lists + 1] = list_of(pool) end
     end

@@ -18,6 +18,8 @@ local Kept = {}
 Kept.__index = Kept
 
 local counts_t = ffi.typeof("uint32_t[?]")
+eal.need_plain_memory(4096) -- without hugepages
+
 local LOOK_AT_SIGNALS = 2 ^ 16 -- packets read in between
 
 -- Memory that may be taken for packets, in bytes.

@@ -47,6 +47,7 @@ extern _Thread_local uint64_t pg_slept_cycles;
 struct rte_mempool;
 
 /* Is that one of the packet pools (pool.c)? */
+bool pg_pool_add(struct rte_mempool *pool, unsigned n);
 bool pg_pool_is_ours(const void *pool);
 
 struct port;

@@ -57,17 +57,18 @@ bool pg_pool_refused(void)
 
 static int take(struct rte_mempool *mp, void **packets, unsigned n)
 {
-  if (unlikely(allowed >= 0)) {
-    if ((int64_t)n > allowed)
-      return -ENOBUFS;
-    allowed -= n;
-  }
   return rte_ring_mc_dequeue_bulk(mp->pool_data, packets, n, NULL) ? 0 : -ENOBUFS;
 }
 
 static int get(struct rte_mempool *mp, void **packets, unsigned n)
 {
-  int status = take(mp, packets, n);
+  int status = -ENOBUFS;
+  if (likely(allowed < 0 || (int64_t)n <= allowed)) {
+    allowed -= allowed < 0 ? 0 : (int32_t)n;
+    status = take(mp, packets, n);
+    if (unlikely(status < 0) && pg_pool_add(mp, n))
+      status = take(mp, packets, n);
+  }
   refused = status < 0;
   return status;
 }

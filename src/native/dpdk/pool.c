@@ -2,9 +2,10 @@
  *
  * The packet pools: one for each NUMA node that packets are wanted of, which is one
  * on most machines. A pool is a mempool with room for `max` packets of which memory is
- * reserved for some; pg_pool_grow() doubles those. Ports receive from it and engines'
- * free lists are refilled from it, so both grow together. Any thread may free any
- * packet: it goes back to the pool it is of.
+ * reserved for some, few at first; pg_pool_grow() doubles those, and so does who finds
+ * it empty (packet_ops.c). Ports receive from it and engines' free lists are refilled
+ * from it, so both grow together. Any thread may free any packet: it goes back to the
+ * pool it is of.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,7 +21,9 @@
 #include <rte_mempool.h>
 
 #include "../api.h"
+#include "../log.h"
 #include "internal.h"
+#include "ring_count.h"
 
 enum {
   ELEMENT_SIZE = sizeof(struct rte_mbuf) + PACKET_NOTES + PACKET_MAX_HEADROOM +
@@ -28,6 +31,7 @@ enum {
   CACHE_SIZE = RTE_MEMPOOL_CACHE_MAX_SIZE,
   PAGE_SIZE = 4096,
   FEWEST_PACKETS = 512,
+  USUAL_PACKETS = 8192, /* to grow so far isn't worth a line */
   RESERVE_BYTES = 8 << 20
 };
 
@@ -35,6 +39,7 @@ enum {
 static struct node_pool {
   struct rte_mempool *pool;
   int32_t node;   /* -1: of no node in particular */
+  bool short_of_memory; /* it couldn't grow as far as it may */
 } pools[RTE_MAX_NUMA_NODES + 1];
 
 static int32_t made; /* of them */
@@ -45,12 +50,17 @@ static inline int32_t pools_made(void)
   return __atomic_load_n(&made, __ATOMIC_ACQUIRE);
 }
 
-bool pg_pool_is_ours(const void *pool)
+static struct node_pool *entry_of(const void *pool)
 {
   for (int i = pools_made(); i-- > 0;)
     if (pools[i].pool == pool)
-      return true;
-  return false;
+      return &pools[i];
+  return NULL;
+}
+
+bool pg_pool_is_ours(const void *pool)
+{
+  return entry_of(pool) != NULL;
 }
 
 static uint32_t populated(const struct rte_mempool *pool)
@@ -129,7 +139,7 @@ static struct rte_mempool *add_pool(int32_t node, uint32_t initial, uint32_t max
 {
   struct rte_mempool *pool = make(node, initial, max);
   if (pool) {
-    pools[made] = (struct node_pool){pool, node};
+    pools[made] = (struct node_pool){pool, node, false};
     __atomic_store_n(&made, made + 1, __ATOMIC_RELEASE);
   }
   return pool;
@@ -179,10 +189,8 @@ void *pg_pool_any(uint32_t initial, uint32_t max)
 /* The node that a pool was made for, or -1. */
 int32_t pg_pool_node(const void *pool)
 {
-  for (int i = 0; i < pools_made(); i++)
-    if (pools[i].pool == pool)
-      return pools[i].node;
-  return -1;
+  const struct node_pool *entry = entry_of(pool);
+  return entry ? entry->node : -1;
 }
 
 /* Packets that all pools have memory for. */
@@ -227,6 +235,18 @@ static int grow(struct rte_mempool *pool)
     ? added : fill(pool, pg_pool_node(pool), want / 2);
 }
 
+static void tell(const struct rte_mempool *pool, uint32_t before)
+{
+  int32_t node = pg_pool_node(pool);
+  char where[32] = "";
+  if (populated(pool) <= USUAL_PACKETS)
+    return;
+  if (node >= 0)
+    snprintf(where, sizeof where, " of NUMA node %d", node);
+  pg_logf(LOG_INFO, "the packet pool%s has grown from %u to %u packets", where, before,
+          populated(pool));
+}
+
 /* Double the pool, up to its maximum, or add what there is memory for; the number of
  * packets added, or -1. None are added if it has grown from `before` already: another
  * thread saw the need. */
@@ -234,7 +254,27 @@ int pg_pool_grow(void *pool, uint32_t before)
 {
   pthread_mutex_lock(&growing);
   int added = populated(pool) > before ? 0 : grow(pool);
+  if (added > 0)
+    tell(pool, before);
   pthread_mutex_unlock(&growing);
+  return added;
+}
+
+/* Let an empty pool have `n` packets more at once, so that a burst after silence isn't lost
+ * for want of a few packets. False once memory is short, without trying again. */
+bool pg_pool_add(struct rte_mempool *pool, unsigned n)
+{
+  struct node_pool *entry = entry_of(pool);
+  if (!entry || __atomic_load_n(&entry->short_of_memory, __ATOMIC_RELAXED))
+    return false;
+  bool added = false;
+  while (pg_ring_count(pool->pool_data) < n && populated(pool) < pool->size) {
+    added = pg_pool_grow(pool, populated(pool)) >= 0;
+    if (!added) {
+      __atomic_store_n(&entry->short_of_memory, true, __ATOMIC_RELAXED);
+      break;
+    }
+  }
   return added;
 }
 

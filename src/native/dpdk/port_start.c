@@ -17,7 +17,10 @@
 #include "../log.h"
 #include "internal.h"
 
-enum { DESCRIPTORS = 1024 };
+enum {
+  DESCRIPTORS = 1024,
+  TAP_DESCRIPTORS = 64 /* it holds a packet for each, but reads into the first alone */
+};
 
 /* What devices may do as they send, where they are asked to (offload.c does the
  * rest). Drivers of cards such as i40e and ixgbe send by vector instructions only
@@ -104,7 +107,9 @@ static int configure(struct port *port, const struct port_setup *how,
                      const struct rte_eth_dev_info *info)
 {
   struct rte_eth_conf conf = {0};
-  uint16_t rx = how->rx, tx = how->tx;
+  uint16_t rx = how->rx, tx = how->tx, rxd = how->rxd;
+  if (strcmp(info->driver_name, "net_tap") == 0)
+    rxd = RTE_MIN(rxd, TAP_DESCRIPTORS);
   conf.rxmode.mtu = pg_possible_mtu(how->mtu, info);
   conf.intr_conf.rxq = port->interrupts;
   port->guest = strcmp(info->driver_name, "net_vhost") == 0 ? GUEST_OPEN : GUEST_NONE;
@@ -119,7 +124,7 @@ static int configure(struct port *port, const struct port_setup *how,
   if (how->spread > 1 && rx > 1)
     spread(port, &conf, info);
   int status = rte_eth_dev_configure(port->id, rx, tx, &conf);
-  return status < 0 ? status : set_up_queues(port, rx, tx, how->rxd, how->txd);
+  return status < 0 ? status : set_up_queues(port, rx, tx, rxd, how->txd);
 }
 
 /* Let the device's table send hashes to queues `first` to `first + n - 1` in turn. */
