@@ -25,7 +25,7 @@ def manual(tmp_path_factory):
 def options_of(*words):
     """Those that --help lists, at the beginnings of lines."""
     text = perigee(*words, "--help").stdout
-    return set(re.findall(r"^ {1,4}(?:-\w, )?(--[\w-]+)", text, re.M))
+    return set(re.findall(r"^ {1,6}(?:-\w, )?(--[\w-]+)", text, re.M))
 
 
 def complete(manual, *words):
@@ -113,10 +113,13 @@ def test_the_service_runs_nothing_that_small_systems_lack():
     assert programs == {"/usr/bin/perigee", "/bin/sh"}
 
 
-def test_the_manifest_names_options_that_there_are():
+@pytest.mark.parametrize("name, program, config_name", [
+    ("daemonset", "vtep", "perigee"), ("click", "click", "perigee-nat")])
+def test_the_manifest_names_options_that_there_are(name, program, config_name):
     yaml = pytest.importorskip("yaml")
-    manifest = ROOT / "packaging" / "kubernetes" / "daemonset.yaml"
-    config, daemon_set = yaml.safe_load_all(manifest.read_text())
+    manifest = ROOT / "packaging" / "kubernetes" / f"{name}.yaml"
+    *configs, daemon_set = yaml.safe_load_all(manifest.read_text())
+    assert [config["metadata"]["name"] for config in configs] in ([], [config_name])
     spec = daemon_set["spec"]
     template = spec["template"]
     assert spec["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
@@ -124,9 +127,9 @@ def test_the_manifest_names_options_that_there_are():
     container, = pod["containers"]
     args = container["args"]
     options = {word for word in args if word.startswith("--")}
-    assert options <= options_of() | options_of("vtep")
+    assert program in args and options <= options_of() | options_of(program)
     volume, = [v for v in pod["volumes"] if "configMap" in v]
-    assert volume["configMap"]["name"] == config["metadata"]["name"]
+    assert volume["configMap"]["name"] == config_name
     mounts = {mount["name"] for mount in container["volumeMounts"]}
     assert mounts == {volume["name"] for volume in pod["volumes"]}
     assert container["resources"]["limits"] == container["resources"]["requests"]
