@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A configuration over several CPUs: each worker is told its part. What can be found
+-- A configuration over several CPUs: each worker gets its part. What can be found
 -- wrong is found first; then those whose parts change stand still, what is on its way
 -- goes on to where it's safe, and all are switched.
 

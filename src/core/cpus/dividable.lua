@@ -19,7 +19,7 @@ local KINDS = {
     .. "addresses to one copy, which changes them so that answers come to it, too"},
 }
 KINDS.whole = {meets = "nothing",
-  text = "once, beside the copies, whose handlers it reads and writes together"}
+  text = "once, next to the copies, whose handlers it reads and writes together"}
 KINDS.within.text = KINDS.answers.text .. "; pings by their identifier, ICMP errors "
   .. "by the packet that they quote"
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What can be told to another Lua state, as a string: plain data, by LuaJIT's
+-- What can be sent to another Lua state, as a string: plain data, by LuaJIT's
 -- string.buffer; a class by the module it is in and its name there.
 
 local buffer = require("string.buffer")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What copies of an app on several CPUs tell each other (native/kernels/news.c): keys
+-- What copies of an app on several CPUs send each other (native/kernels/news.c): keys
 -- and values, up to 48 bits each, such as the address that was learned and where. They
--- see what others tell with their next packet, or when they look.
+-- see what others sent with their next packet, or when they look.
 
 local ffi = require("ffi")
 local C = require("core.native")

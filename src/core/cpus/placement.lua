@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Placing the apps of a program that places none itself (perigee PROGRAM --cpus 1-4):
+-- Placing the apps of a program that assigns none itself (perigee PROGRAM --cpus 1-4):
 -- copies on each CPU where the program allows that, else a cut of the graph, in the
 -- order that packets pass it, so that the CPU with most to do has as little as can be.
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A worker, as the main thread sees it: a thread that is told what to do by messages
+-- A worker, as the main thread sees it: a thread that gets its orders by messages
 -- and answers each with one. What it says of its own accord comes in between.
 
 local ffi = require("ffi")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Many CPUs: the engine of the main thread has the apps without a CPU, and lets
--- workers run the others. Here is what it tells them, and hears from them.
+-- workers run the others. Here is what it sends to them, and gets from them.
 
 local C = require("core.native")
 local account = require("core.engine.account")

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Whom a process stands by for (--standby): the one that has the lock of its name
--- (net.keep.keep). The kernel lets go of that first of all that a process had open, and
--- tells by a pidfd (pidfd_open(2)) that everything is closed: after a ring of AF_PACKET
--- that takes a tenth of a second. Of several that wait the lock chooses one.
+-- (net.keep.keep). The kernel releases that first of all that a process had open; a
+-- pidfd (pidfd_open(2)) says when everything is closed: after a ring of AF_PACKET that
+-- takes a tenth of a second. Of several that wait the lock chooses one.
 
 local C = require("core.native")
 local fcntl = require("posix.fcntl")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a running connect can be told by its control socket (doc/control.md): to open no
+-- What a running connect accepts on its control socket (doc/control.md): to open no
 -- more connections and to go on, another rate, to finish, and to say what became of
 -- them so far.
 

@@ -10,7 +10,7 @@ local function parser()
   local p = cli.parser("connect",
     "Open TCP connections from many addresses, or serve them, and say what became of"
     .. " each: with --http, requests of HTTP/1.1; else messages of sizes that both"
-    .. " sides are told.")
+    .. " sides are configured with.")
   p:argument("side", "client, server, or both: a client and a server in this process,"
              .. " joined by themselves or through two ports.")
     :choices{"client", "server", "both"}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a running generate can be told by its control socket (doc/control.md): to hold
+-- What a running generate accepts on its control socket (doc/control.md): to hold
 -- and to go on, another rate, and to say what was sent and received so far.
 
 local arguments = require("lib.control.arguments")

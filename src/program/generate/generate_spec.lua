@@ -226,7 +226,7 @@ describe("program.generate.report", function()
     assert.are.equal("received: 99 packets, 5,940 bytes in 0.500 s from null\n"
       .. "rate: 198 pps, 133.056 kbit/s on the wire\n"
       .. "lost: 4 (3.85 %)\nduplicates: 2, reordered: 3 (3 %)\n"
-      .. "too late to tell whether reordered or doubled: 1\nwithout a number: 1\n"
+      .. "too late to know whether reordered or doubled: 1\nwithout a number: 1\n"
       .. "latency: min 999 ns, median 1.000 us, p90 2.000 us, p99 3.000 ms,"
       .. " p99.9 4.000 s, max 5.000 s\n"
       .. "of 98 packets; the percentiles are within 0.1 %\n",

@@ -130,7 +130,7 @@ local function received_lines(got, sent)
   }
   loss_lines(lines, got, sent)
   if got.too_late > 0 then
-    lines[#lines + 1] = ("too late to tell whether reordered or doubled: %s")
+    lines[#lines + 1] = ("too late to know whether reordered or doubled: %s")
       :format(commas(got.too_late))
   end
   if got.other > 0 then

@@ -81,7 +81,7 @@ local function check(name)
   end)
   if bad > 0 then
     failure.raise("%d of the files of '%s' can't be used: the next process with this "
-      .. "name begins anew where they are", bad, name)
+      .. "name starts with empty tables there", bad, name)
   end
 end
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a running loadtest can be told by its control socket (doc/control.md): to wait
+-- What a running loadtest accepts on its control socket (doc/control.md): to wait
 -- before the next trial and to go on, to finish with what there is, and to say how far
 -- its trials are.
 

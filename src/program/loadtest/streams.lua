@@ -54,7 +54,7 @@ local function connect(list)
         .. "of that name", stream.tx, stream.rx)
     elseif other and not stream.silent then
       failure.usage("the streams '%s' and '%s' can't both come back at '%s': what "
-        .. "comes there couldn't be told apart", other, stream.tx, stream.rx)
+        .. "comes there couldn't be distinguished", other, stream.tx, stream.rx)
     end
     comes_back[stream.rx] = stream.tx
   end

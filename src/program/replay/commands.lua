@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a running replay can be told by its control socket (doc/control.md): to hold and
+-- What a running replay accepts on its control socket (doc/control.md): to hold and
 -- to go on, another rate or speed, to finish, and to say what was sent so far.
 
 local arguments = require("lib.control.arguments")

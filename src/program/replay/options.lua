@@ -59,7 +59,7 @@ local function add_rewriting(p)
     .. "replace:VLAN:VLAN."):argname("HOW"):convert(maps.vlan)
   p:option("--edit", "Call the function that this Lua file returns with each packet.")
     :argname("FILE.lua"):convert(edit)
-  p:flag("--fix-checksums", "Compute the checksums of IP, TCP, UDP and ICMP anew.")
+  p:flag("--fix-checksums", "Recompute the checksums of IP, TCP, UDP and ICMP.")
 end
 
 local function parser()

@@ -139,7 +139,7 @@ function M.text(options, r)
   if r.rewritten then
     local stale = r.rewritten.stale_checksums
     lines[#lines + 1] = ("rewritten: %s packets%s"):format(commas(r.rewritten.changed),
-      stale == 0 and "" or (", %s of them with a checksum that lies in another "
+      stale == 0 and "" or (", %s of them with a checksum that is in another "
         .. "fragment, or was cut off, and is wrong now"):format(commas(stale)))
   end
   if r.unsent > 0 then

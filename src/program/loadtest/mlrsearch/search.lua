@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Multiple Loss Ratio search (draft-ietf-bmwg-mlrsearch): for each goal the loads
--- between which its limit lies, to a stated width. Trials count for all goals. Pure: it
+-- between which its limit is, to a stated width. Trials count for all goals. Pure: it
 -- knows neither clocks nor ports.
 
 local classify = require("program.loadtest.mlrsearch.classify")

@@ -119,7 +119,7 @@ local function conditions(found)
       found.latency_duration)},
     {"searches for bursts", ("%d, up to %g s"):format(found.bursts,
       found.burst_duration)},
-    {"as the RFC asks", found.quick and "no: --quick" or "unless told otherwise above"},
+    {"as the RFC asks", found.quick and "no: --quick" or "unless noted above"},
   })
 end
 
