@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -158,7 +159,8 @@ def test_a_full_disk_keeps_what_there_is(tmp_path):
     assert file.read_bytes() == before
 
 
-def test_ctrl_c_leaves_no_folder(repository, tmp_path):
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_end_leaves_no_folder(repository, tmp_path, number, status):
     (repository / "bench" / "run").write_text("#!/bin/sh\ntouch begun\nsleep 60\n")
     git(repository, "commit", "-q", "-a", "-m", "all: wait")
     process = subprocess.Popen(
@@ -167,8 +169,9 @@ def test_ctrl_c_leaves_no_folder(repository, tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     while not list(tmp_path.glob("perigee-trend-*/perigee/begun")):
         assert process.poll() is None
-    os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(30) == 130
+        time.sleep(0.05)
+    os.killpg(process.pid, number)
+    assert process.wait(30) == status
     assert not list(tmp_path.glob("perigee-trend-*"))
     assert git(repository, "worktree", "list").count("\n") == 1
 
