@@ -121,6 +121,53 @@ def test_flows_move_with_their_state(tmp_path):
     assert sum(last.values()) + len(last) == sum(traffic.sent)
 
 
+def sent_so_far(path, count):
+    """Whether the file has so many packets."""
+    return path.exists() and sum(1 for _ in packets(path)) == count
+
+
+@pytest.mark.parametrize("cpus, text", [
+    (ON_TWO, STATEFUL), (ON_TWO, STATEFUL.replace("balancer ::", "// ")), ((), STATEFUL),
+], ids=["balanced", "not balanced", "one CPU"])
+def test_flows_that_have_moved_are_kept(tmp_path, cpus, text):
+    """After kill -9 each flow has the server that it had, whichever CPU it was on, and
+    whether flows move again."""
+    fifo, unix = tmp_path / "in", tmp_path / "control"
+    os.mkfifo(fifo)
+    traffic, server = Traffic(39), {}
+    environment = {**os.environ, "SNABB_SHM_ROOT": str(tmp_path / "shm")}
+
+    def router(out, cpus, text):
+        return running(PERIGEE, "--keep", "lb", "click", *cpus, "-u", unix,
+                       "--device", f"0=pcap:rx={fifo}", "--device", f"1=pcap:tx={out}",
+                       "-e", text, env=environment)
+
+    first, second = tmp_path / "first.pcap", tmp_path / "second.pcap"
+    with router(first, ON_TWO, STATEFUL) as click, \
+            open(os.open(fifo, os.O_RDWR), "wb", buffering=0) as pipe:
+        pipe.write(HEADER + traffic.batch(0))
+        wait_until(lambda: unix.exists() or not click.read(), "its socket")
+        with socket.socket(socket.AF_UNIX) as control:
+            control.connect(str(unix))
+            feed(pipe, control, traffic)
+        wait_until(lambda: sent_so_far(first, sum(traffic.sent)), "all packets")
+        click.process.kill()
+        click.process.wait()
+    for flow, to, _ in packets(first):
+        assert server.setdefault(flow, to) == to, "another server"
+
+    known = [index for index in range(FLOWS) if traffic.sent[index]]
+    traffic.sent = [0] * FLOWS
+    with router(second, cpus, text) as click, \
+            open(os.open(fifo, os.O_RDWR), "wb", buffering=0) as pipe:
+        pipe.write(HEADER + b"".join(traffic.record(index) for index in known))
+        wait_until(lambda: sent_so_far(second, len(known)), "a packet of each flow")
+        click.interrupt()
+    assert {flow: to for flow, to, _ in packets(second)} == server
+    found = re.findall(r"goes on with (\d+) of (\d+) records", click.said)
+    assert [sum(int(n[i]) for n in found) for i in (0, 1)] == [len(known)] * 2, click.said
+
+
 def test_what_cannot_move_is_said():
     for text, why in [
         ("FromDPDKDevice(0) -> Queue -> ToDPDKDevice(1)",

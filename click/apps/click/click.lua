@@ -13,7 +13,8 @@ local run_out = require("click.router.run_out")
 local Click = {config = {
   file = {}, text = {}, variables = {default = {}}, devices = {default = {}},
   -- {number =, of =, shared = {[PORT STRING] = NUMBER}}: this one of several, with a
-  -- queue of each device, or the links rxNUMBER and txNUMBER for it
+  -- queue of each device, or the links rxNUMBER and txNUMBER for it; moves = true:
+  -- flows move between them (core.cpus.balancer)
   copy = {},
   thread = {}, -- {number =, of = {ELEMENT = NUMBER}}: only the elements of that thread
   more = {default = {}}, -- elements beside the text's: {class =, name =, config =}

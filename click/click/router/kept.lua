@@ -12,8 +12,8 @@ local kept = {}
 -- A copy on one of several CPUs keeps its own part.
 local function name(router, item)
   local copy = router.options.copy or {number = 0, of = 1}
-  item.family, item.copies = "Click's " .. item.of, copy.of
-  item.of = family.member(item.family, copy.number + 1, copy.of)
+  item.family, item.copies, item.moves = "Click's " .. item.of, copy.of, copy.moves
+  item.of = family.member(item.family, copy.number + 1, copy.of, copy.moves)
 end
 
 --- The router runs from now on.

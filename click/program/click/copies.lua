@@ -233,7 +233,8 @@ function copies.run(router, text, o, cpus, list, meets)
   router:close()
   for i, cpu in ipairs(cpus) do
     config.app(c, app_of(i), click.Click, argument{
-      copy = {number = i - 1, of = #cpus, shared = steering.numbers(shared)},
+      copy = {number = i - 1, of = #cpus, shared = steering.numbers(shared),
+        moves = balancer.wanted()},
       thread = of and {number = 1, of = of}})
     config.cpu(c, app_of(i), cpu)
   end

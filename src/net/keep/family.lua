@@ -2,25 +2,47 @@
 -- What has copies on several CPUs: each has a file, which is called after the `family`,
 -- the copy's CPU, and how many there are. When another number of copies starts, each
 -- reads what all of the former ones had. Their files go once all new ones have begun.
+--
+-- Where records move from copy to copy while packets pass (`moves`), a file doesn't say
+-- which copy needs its records next time: it isn't called after how many copies there
+-- are, and those that start read what all had, however many.
 
+local stdio = require("posix.stdio")
 local tree = require("core.shm.tree")
 local unistd = require("posix.unistd")
 
 local family = {}
 
 --- The name of a copy's records: number `i` of `n`; of one: the family's name.
-function family.member(of, i, n)
-  return n and n > 1 and ("%s on CPU %d of %d"):format(of, i, n) or of
+function family.member(of, i, n, moves)
+  if not n or n == 1 then return of end
+  return ("%s on CPU %d"):format(of, i) .. (moves and "" or (" of %d"):format(n))
 end
 
--- The files of the family in the folder, but those of as many copies. `file_of` makes
--- the name of a file of that of its records.
+local function member(item, i)
+  return family.member(item.family, i, item.copies, item.moves)
+end
+
+--- Let nobody take files of moving records in the folder for his own: another process
+--- begins now. Called before any copy begins.
+function family.hand_over(folder)
+  for _, file in ipairs(tree.names(folder)) do
+    if file:find("%%20on%%20CPU%%20%d+$") then
+      local former = file .. "%20of%200" -- more zeros: one that was killed left one
+      while tree.exists(folder .. "/" .. former) do former = former .. "0" end
+      stdio.rename(folder .. "/" .. file, folder .. "/" .. former)
+    end
+  end
+end
+
+-- The files of the family in the folder, but those of the copies that there are now.
+-- `file_of` makes the name of a file of that of its records.
 local function others(folder, item, file_of)
   local list, one = {}, file_of(item.family)
   local stem = file_of(item.family .. " on CPU ")
   local own = {}
   for i = 1, item.copies do
-    own[file_of(family.member(item.family, i, item.copies))] = true
+    own[file_of(member(item, i))] = true
   end
   for _, file in ipairs(tree.names(folder)) do
     local rest = file:sub(1, #stem) == stem and file:sub(#stem + 1)
@@ -32,16 +54,16 @@ local function others(folder, item, file_of)
   return list
 end
 
---- The files of other numbers of copies, paths.
+--- The files of former copies, paths.
 family.others = others
 
 --- Remove them, if all copies that there are now have begun theirs.
 function family.sweep(folder, item, file_of)
-  if item.of ~= family.member(item.family, 1, item.copies) and item.copies == 1 then
+  if item.of ~= member(item, 1) and item.copies == 1 then
     return -- it doesn't know how many there are
   end
   for i = 1, item.copies do
-    local own = file_of(family.member(item.family, i, item.copies))
+    local own = file_of(member(item, i))
     if not tree.exists(folder .. "/" .. own) then return end
   end
   for _, path in ipairs(others(folder, item, file_of)) do unistd.unlink(path) end

@@ -99,12 +99,14 @@ function keep.use(text)
   if this_engine.worker() then return end
   if root() == shm.root then tree.make_root(shm.root) end
   own_folder(keep.folder())
-  own_folder(keep.folder(name))
-  local fd = file_lock.open(keep.folder(name))
+  local path = keep.folder(name)
+  own_folder(path)
+  local fd = file_lock.open(path)
   local function begin()
     lock = fd and standby.last_closed(fd)
     outside.let_in{ran_out = keep.leave}
-    sweep(keep.folder(name))
+    sweep(path)
+    family.hand_over(path)
   end
   if fd and standby.take_turn(fd, name, begin, keep.folder()) then return end
   local ends = C.pg_monotonic() + PATIENCE_S
@@ -175,13 +177,11 @@ function keep.notes(fd, file)
   return n >= 0 and ffi.string(notes_room, n) or nil
 end
 
-local MOST = C.FLOW_MOST
-
 --- The records in use of a file that look() gave: a struct keep_records, which goes
 --- with its reference, and the notes; nil and why they can't be read.
 function keep.read(file, fd, most)
   local found = ffi.gc(ffi.new("struct keep_records"), C.pg_keep_free)
-  if not C.pg_keep_read(fd, file, most or MOST, found) then
+  if not C.pg_keep_read(fd, file, most or C.FLOW_MOST, found) then
     return nil, ffi.string(file.problem)
   end
   local notes = keep.notes(fd, file)
@@ -324,9 +324,9 @@ local LONGEST_OF = 255
 --- second of the monotonic clock; nil: 1000), begin(notes): of a function of a
 --- record (a pointer; the one that goes first comes first) that uses it, or says why
 --- not (keep.PASS: it isn't counted); done(), optional: that was all. Of what has
---- copies also family and copies (net.keep.family): without a file of its own a copy
---- gets the records of others, `begin(notes, true)`. Without --keep this does nothing.
---- What can't be kept is told, and the program goes on.
+--- copies also family, copies and moves (net.keep.family): without a file of its own a
+--- copy gets the records of others, `begin(notes, true)`. Without --keep this does
+--- nothing. What can't be kept is told, and the program goes on.
 function keep.records(item)
   if not name then return end
   if standby.turn.waits() then return standby.turn.after(keep.records, item) end
