@@ -255,6 +255,7 @@ local function prepare()
       require("lib.control.metrics").start(metrics)
     end)
   end
+  if options.keep then require("lib.replica.shown").begin(options.keep) end
   require("lib.service.service").start()
 end
 

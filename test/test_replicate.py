@@ -3,6 +3,7 @@
 each record is whole, whichever process is killed."""
 
 import contextlib
+import json
 import os
 import random
 import re
@@ -98,6 +99,56 @@ def test_what_is_there_is_told(hosts):
             process.send(signal.SIGTERM)
         assert (sending.finish(), taking.finish()) == (0, 0)
         assert router.interrupt() == 0
+
+
+def replication(host, program):
+    """What `perigee ps` knows of the replication of what that program keeps."""
+    one, = [i for i in json.loads(host.run("ps", "--json").stdout)
+            if i["program"].startswith(program)]
+    assert one["keeps"] == "x"
+    return one["replication"]
+
+
+def metrics_of(host, program):
+    text = host.run("metrics", program).stdout
+    return {name: float(value) for name, value in re.findall(
+        r'^perigee_replication_(\w+)\{.*keep="x"\} (\S+)$', text, re.M)}
+
+
+def test_lag_and_state_are_shown_where_the_process_is(hosts):
+    a, b = hosts
+    with b.replicate(a) as taking, flows(a) as router, \
+            a.replicate(b, "--role", "master") as sending:
+        router.wait_for_engine()
+        sending.wait_for("has all")
+        wait_until(lambda: replication(b, "replicate")["records"] >= 2900, b.records)
+        for program in "click", "replicate":
+            shown = replication(a, program)
+            assert shown["role"] == "master" and shown["connected"] is True, shown
+            assert shown["state"] == "127.0.0.1 has all" and shown["records"] >= 2900, shown
+            assert shown["changes"] >= 0 and shown["behind"] >= 0 and shown["since"] >= 0
+            values = metrics_of(a, program)
+            assert values["master"] == values["connected"] == 1, values
+            assert values["records"] >= 2900, values
+            assert {"changes_behind", "behind_seconds", "last_seconds"} < set(values), values
+        line = r"replication of x: master; 127.0.0.1 has all; \d+ records, \d+ ms behind, " \
+            r"\d+ changes behind, the last \d+\.\d s ago\n"
+        assert len(re.findall(line, a.run("ps").stdout)) == 2, a.run("ps")
+        top = a.run("top", "--once", "-i", "10ms", "click").stdout
+        assert re.search(r"^replica x: master; 127.0.0.1 has all\n +\d+ records, ", top,
+                         re.M), top
+        assert metrics_of(b, "replicate")["master"] == 0
+        kill(taking)
+        wait_until(lambda: not replication(a, "click")["connected"], lambda: a.run("ps"))
+        before = replication(a, "click")["since"]
+        wait_until(lambda: replication(a, "click")["since"] > before, before)  # it goes on
+        assert metrics_of(a, "click")["connected"] == 0
+        kill(sending)
+        wait_until(lambda: replication(a, "click")["state"] == "no replicator runs",
+                   lambda: a.run("ps"))
+        assert router.interrupt() == 0
+    report = a.run("--keep", "x", "echo", "null", "3", "0.01").stdout
+    assert "\nreplication of x: master; no replicator runs; 0 records\n" in report, report
 
 
 def test_two_masters_are_told_and_the_one_that_gives_way_loses(hosts):

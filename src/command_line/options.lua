@@ -62,6 +62,9 @@ end
 --- Is there to be a control socket? Where are metrics to be served, or nil?
 options.control, options.metrics = true, nil
 
+--- Under which name does it keep its state, or nil?
+options.keep = nil
+
 --- Is the process to wait for its turn?
 options.standby = false
 
@@ -152,7 +155,10 @@ options.list = {
   {"--keep", value = "NAME", anywhere = true,
     help = {"keep flows and addresses that were learned under this name, so",
             "that the next process goes on with them (doc/state.md)"},
-    take = function (name) require("net.keep.apps").use(name) end},
+    take = function (name)
+      options.keep = name
+      require("net.keep.apps").use(name)
+    end},
   {"--standby", early = true, anywhere = true,
     help = {"with --keep NAME: if another process has the name, wait, ready",
             "to run, and take over when that one ends (doc/state.md)"},

@@ -14,6 +14,7 @@ local health = require("core.watch.health")
 local lib = require("core.lib")
 local log = require("core.lib.log")
 local mode = require("core.check.mode")
+local outside = require("core.outside.visitors")
 local totals = require("core.engine.totals")
 
 local report = {}
@@ -249,6 +250,7 @@ local function show_packets(engine, workers, idle, balance)
   report.rings(workers.rings())
   report.blocked(blocked)
   for _, line in ipairs(balance()) do print(line) end
+  for _, line in ipairs(outside.lines()) do print(line) end
   if idle() and not workers.running() then return report.imbalance(sums) end
 end
 

@@ -74,6 +74,16 @@ function outside.stopping() tell("stopping") end
 --- Packets have run out: none is received or sent any more.
 function outside.ran_out() tell("ran_out") end
 
+--- What visitors' lines() have to say in the report at the end: an array of lines.
+function outside.lines()
+  local lines = {}
+  for i = 1, #visitors do
+    local f = visitors[i].lines
+    for _, line in ipairs(f and f() or {}) do lines[#lines + 1] = line end
+  end
+  return lines
+end
+
 --- The process ends.
 function outside.leave() tell("leave") end
 

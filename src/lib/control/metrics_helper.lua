@@ -9,6 +9,7 @@ local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
 local scrapes = require("lib.control.scrapes")
 local shm = require("core.shm")
+local shown = require("lib.replica.shown")
 local sysfs = require("lib.hardware.sysfs")
 
 local helper = {}
@@ -53,9 +54,11 @@ end
 local function collect(directory, pid)
   local cpu, uptime = process.times(pid)
   local all = objects.all(directory, coroutine.yield)
+  local keeps, replication = shown.of(directory)
   local size, available = all["service/pool_packets"], all["service/pool_available"]
   return {{program = process.program(pid, directory), pid = pid, cpu = cpu,
     uptime = uptime, name = name_of(directory), objects = all,
+    keeps = keeps, replication = replication,
     pool = size and available and {size = size.value, available = available.value}}}
 end
 

@@ -9,6 +9,7 @@ local owner = require("core.shm.owner")
 local shm = require("core.shm")
 local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
+local shown = require("lib.replica.shown")
 local stdlib = require("posix.stdlib")
 local unistd = require("posix.unistd")
 
@@ -64,10 +65,12 @@ local function add(list, root, proc)
     if pid and runs_elsewhere(directory, pid) then
       table.insert(list.elsewhere, {pid = pid, name = names[entry]})
     elseif pid and pid ~= own and runs_here(directory, pid, proc) then
+      local keeps, replication = shown.of(directory)
       list[#list + 1] = {pid = pid, name = names[entry], directory = directory,
         program = process.program(pid, directory, proc), leader = leader_of(directory),
         standby = objects.line(directory .. "/standby") or nil,
-        last_good = objects.line(directory .. "/last-good") or nil}
+        last_good = objects.line(directory .. "/last-good") or nil,
+        keeps = keeps, replication = replication}
     end
   end
 end
@@ -76,8 +79,10 @@ end
 --- of {pid, name (or nil), program, directory, leader = the pid of the process it
 --- works for (or nil), standby = the name (--keep) that it waits to take over (or
 --- nil), last_good = why it runs the last good configuration, not the newest one (or
---- nil)}. Its field `elsewhere` lists those of other pid namespaces: {pid = there,
---- name (or nil)}. `roots` and `proc` are for tests.
+--- nil), keeps = the name under which it keeps its state, or replicates (or nil),
+--- replication = lib.replica.shown.of_name of that}. Its field `elsewhere` lists those
+--- of other pid namespaces: {pid = there, name (or nil)}. `roots` and `proc` are for
+--- tests.
 function instances.list(roots, proc)
   local list = {elsewhere = {}}
   for _, root in ipairs(roots or default_roots()) do add(list, root, proc) end

@@ -30,6 +30,14 @@ local FAMILIES = {
   {"perigee_configurations", "counter", "Configurations applied."},
   {"perigee_last_good_configuration", "gauge",
     "1 while the newest configuration couldn't be started (--last-good)."},
+  {"perigee_replication_master", "gauge", "1: this host is master for the name."},
+  {"perigee_replication_connected", "gauge", "1: the other host takes or sends."},
+  {"perigee_replication_records", "gauge", "Records (flows) that the backup has."},
+  {"perigee_replication_changes_behind", "gauge",
+    "Changes sent that the backup hasn't said it has."},
+  {"perigee_replication_behind_seconds", "gauge", "Time from a change to the backup."},
+  {"perigee_replication_last_seconds", "gauge",
+    "Time since the backup had all of a sweep."},
   {"perigee_link_packets", "counter", "Packets put into the link."},
   {"perigee_link_bytes", "counter", "Bytes of these packets."},
   {"perigee_link_drops", "counter", "Packets dropped since the link was full."},
@@ -213,6 +221,19 @@ local function add_object(out, objects, name, object)
   end
 end
 
+-- How far replication of what is kept under the name is (lib.replica.shown).
+local function add_replication(out, name, r)
+  local function one(what, value)
+    if value then add(out, "perigee_replication_" .. what, "", value, "keep", name) end
+  end
+  one("master", r.role == "master" and 1 or 0)
+  one("connected", r.connected and 1 or 0)
+  one("records", r.records)
+  one("changes_behind", r.changes)
+  one("behind_seconds", r.behind)
+  one("last_seconds", r.since)
+end
+
 local function add_instance(out, instance)
   out.base = instance.labels or {}
   local info = {"program", instance.program, "name", instance.name or "", "pid",
@@ -225,6 +246,9 @@ local function add_instance(out, instance)
   if instance.pool then
     add(out, "perigee_pool_packets", "", instance.pool.size)
     add(out, "perigee_pool_available_packets", "", instance.pool.available)
+  end
+  if instance.replication then
+    add_replication(out, instance.keeps, instance.replication)
   end
   out.queues = of_queues(instance.objects)
   if out.queues then
@@ -241,7 +265,8 @@ end
 
 --- The text for a list of instances, {program =, name =, pid =, cpu =, uptime =
 --- (seconds), objects = lib.observe.objects.all of it, labels = {name, value, ...} that
---- tell it from others, pool = {size =, available =}}; what isn't known is nil. With
+--- tell it from others, pool = {size =, available =}, keeps =, replication = what
+--- lib.replica.shown.of gives}; what isn't known is nil. With
 --- `plain` it is in Prometheus's older text format.
 function metrics.text(list, plain)
   local out, lines = {}, {}

@@ -18,6 +18,7 @@ local folder = {}
 folder.ROLES = {master = true, backup = true, fault = true}
 
 local OTHERS, PAUSE_S = 64, 0.05
+local LONGEST = 4096 -- what a file has
 
 --- Where the name's files are.
 function folder.of(name)
@@ -54,28 +55,33 @@ local function write(name, file, text)
   if not done then failure.raise("can't write %s: %s", path, reason) end
 end
 
-local function read(name, file)
-  local inp = io.open(("%s/%s"):format(folder.of(name), file))
-  local text = inp and inp:read("*l")
+--- The first line of the file in the folder at `path`; nil: it can't be read.
+function folder.line(path, file)
+  local inp = io.open(("%s/%s"):format(path, file))
+  local text = inp and inp:read(LONGEST)
   if inp then inp:close() end
-  return text
+  return text and text:match("^[^\n]*")
 end
 
 --- The role that has been told last; nil if none was. One that can't be read is
 --- "fault".
 function folder.role(name)
-  local text = read(name, "role")
+  local path = folder.of(name)
+  local text = folder.line(path, "role")
   if folder.ROLES[text or ""] then return text end
-  return (text or tree.exists(folder.of(name) .. "/role")) and "fault" or nil
+  return (text or tree.exists(path .. "/role")) and "fault" or nil
 end
 
 --- The host has that role from now on.
 function folder.set_role(name, role) write(name, "role", role) end
 
 --- What the replicator says of itself: a table of plain values; nil if it isn't there.
-function folder.status(name)
-  if not folder.is_used(name) then return nil end
-  local ok, status = pcall(cjson.decode, read(name, "status") or "")
+function folder.status(name) return folder.status_in(folder.of(name)) end
+
+--- As status(), of the folder at that path.
+function folder.status_in(path)
+  if not (tree.exists(path) and file_lock.is_held(path)) then return nil end
+  local ok, status = pcall(cjson.decode, folder.line(path, "status") or "")
   return ok and type(status) == "table" and status or {}
 end
 

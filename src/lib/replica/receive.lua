@@ -243,7 +243,7 @@ local function on_swept(self, bytes, n)
   if n ~= 8 then return "has a sweep without a number" end
   if not self.is_current then remove_others(self) end
   self.answer = {stream.SEEN, ffi.string(bytes, n)}
-  self.is_current = true
+  self.is_current, self.swept_at = true, C.pg_monotonic()
 end
 
 local HANDLERS = {[stream.FILE] = on_file, [stream.RECORDS] = on_records,
@@ -316,6 +316,9 @@ function Receiver:counts()
   end
   return sum
 end
+
+--- When the last sweep ended here: C.pg_monotonic(), or nil.
+function Receiver:last() return self.swept_at end
 
 --- Is each file that the master has here, whole?
 function Receiver:is_whole()

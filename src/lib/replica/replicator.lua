@@ -254,7 +254,9 @@ local function publish(self)
   self.told_at, self.told_state = now, state
   local c, sent = self.counters, sent_counts(self)
   local writer = self.writer and self.writer:counts()
-  local behind = self.sender and self.sender:behind()
+  local sender = self.sender and self.sender.state == "sending" and self.sender or nil
+  local behind, other = sender and sender:behind(), sender or self.writer
+  self.last = other and other:last() or self.last
   counter.set(c.records_sent, sent.records)
   counter.set(c.ages_sent, sent.ages)
   counter.set(c.removed_sent, sent.removed)
@@ -264,7 +266,8 @@ local function publish(self)
   counter.commit()
   folder.tell(self.name, {role = self.role, state = state,
     records = writer and writer.there or sent.there, behind = behind,
-    pid = unistd.getpid()})
+    pid = unistd.getpid(), connected = other ~= nil, last = self.last,
+    changes = sender and sender:changes()})
 end
 
 -- Running -----------------------------------------------------------------------------

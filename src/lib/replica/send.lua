@@ -35,7 +35,8 @@ function send.new(connection, name, peer, interval)
   return setmetatable({stream = stream.new(connection), connection = connection,
     name = name, peer = peer, interval = interval, state = "handshake", heard = now,
     sources = {}, next_id = 1, queue = {}, sweep = 0, seen = 0, swept = {}, due = now,
-    told_at = now, spent = 0, lag = 0, refused = {}}, Sender)
+    told_at = now, spent = 0, lag = 0, refused = {}, entries = 0, arrived = 0,
+    entries_at = {}}, Sender)
 end
 
 local function hello(self)
@@ -122,12 +123,18 @@ local function put_file(self, source)
     .. stream.bytes32(#source.json) .. source.json .. source.notes)
 end
 
+local function entries_of(source)
+  local native = source.native
+  return tonumber(native.records + native.ages + native.removed)
+end
+
 -- A frame of what has changed in the source, if anything has. False: the connection is
 -- over. source.native.at tells how far it is.
 local function put_records(self, source)
   local at, room = self.stream:room()
   local ns = C.pg_monotonic_ns()
   local now = tonumber(ns) / 1e9 * source.per_second
+  local before = entries_of(source)
   local n = tonumber(C.pg_replica_sweep(source.native, now, at + BATCH, room - BATCH))
   if n < 0 then -- cut off meanwhile: another process has it
     log.warning("%s: a file can't be read: %s", self.name, errno.errno(ffi.errno()))
@@ -136,6 +143,7 @@ local function put_records(self, source)
   end
   if n == 0 then return true end
   self.changed = true
+  self.entries = self.entries + entries_of(source) - before
   local batch = ffi.cast("struct replica_batch *", at)
   batch.file, batch.none, batch.clock_ns = source.id, 0, ns
   return self.stream:put_frame(stream.RECORDS, BATCH + n)
@@ -148,7 +156,7 @@ local function end_sweep(self, now)
   if not self.changed and now < self.told_at + HEARTBEAT_S then return true end
   self.told_at = now
   self.sweep = self.sweep + 1
-  self.swept[self.sweep] = self.began
+  self.swept[self.sweep], self.entries_at[self.sweep] = self.began, self.entries
   return self.stream:put(stream.SWEPT, stream.bytes64(self.sweep))
 end
 
@@ -208,9 +216,10 @@ local function note_seen(self, number)
   if not began then
     return ("has seen the sweep %d of %d"):format(number, self.sweep)
   end
-  for i = self.seen + 1, number do self.swept[i] = nil end
-  self.seen = number
-  self.lag = C.pg_monotonic() - began
+  self.arrived = self.entries_at[number]
+  for i = self.seen + 1, number do self.swept[i], self.entries_at[i] = nil, nil end
+  self.seen, self.seen_at = number, C.pg_monotonic()
+  self.lag = self.seen_at - began
 end
 
 -- Why the connection is to be cut, behind "it".
@@ -275,6 +284,13 @@ function Sender:behind()
   local since = oldest and C.pg_monotonic() - oldest or 0
   return math.max(self.lag, since)
 end
+
+--- Changes (new records, ages, records that went) that were sent and of which the other
+--- host hasn't said that it has them.
+function Sender:changes() return self.entries - self.arrived end
+
+--- When the other host last said that it has a sweep: C.pg_monotonic(), or nil.
+function Sender:last() return self.seen_at end
 
 --- Does the other host have all records, and only changes follow?
 function Sender:is_whole() return self.seen > 0 end

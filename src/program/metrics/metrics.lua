@@ -44,6 +44,7 @@ local function known(list, in_steps)
       found[#found + 1] = {program = instance.program, name = instance.name,
         pid = instance.pid, cpu = cpu, uptime = uptime,
         objects = objects.all(instance.directory, in_steps and coroutine.yield),
+        keeps = instance.keeps, replication = instance.replication,
         labels = {"process", instance.name or instance.pid}}
     end
   end

@@ -11,6 +11,7 @@ local instances = require("lib.observe.instances")
 local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
 local shm = require("core.shm")
+local shown = require("lib.replica.shown")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
 
@@ -78,6 +79,10 @@ function M.text(list)
     if instance.last_good then
       lines[#lines + 1] = ("         runs the last good configuration: %s\n"):format(
         instance.last_good)
+    end
+    if instance.replication then
+      lines[#lines + 1] = ("         replication of %s: %s\n"):format(instance.keeps,
+        shown.text(instance.replication))
     end
     for _, task in ipairs(instance.tasks or {}) do
       lines[#lines + 1] = ("         task %s\n"):format(task)

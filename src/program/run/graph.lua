@@ -19,6 +19,7 @@ local offer = require("lib.saved.offer")
 local named = require("lib.sandbox.named")
 local placement = require("core.cpus.placement")
 local sandbox = require("lib.sandbox.sandbox")
+local shown = require("lib.replica.shown")
 local signals = require("core.engine.signals")
 local timer = require("core.timer")
 local watch = require("program.run.watch")
@@ -176,6 +177,7 @@ local function started(file, path)
   if loaded.name then engine.claim_name(loaded.name) end
   if loaded.keep and not keep.name() then
     kept_apps.use(loaded.keep)
+    shown.begin(loaded.keep)
     for _, word in ipairs{"--keep", loaded.keep} do -- of workers, too
       table.insert(main.options, word)
     end

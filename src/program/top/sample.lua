@@ -8,6 +8,7 @@ local ethernet = require("net.wire.ethernet")
 local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
 local shm = require("core.shm")
+local shown = require("lib.replica.shown")
 local tasks = require("program.top.tasks")
 
 local sample = {}
@@ -28,7 +29,9 @@ end
 function sample.take(instance)
   local cpu, uptime = process.times(instance.pid)
   if not cpu then return nil end
+  local keeps, replication = shown.of(instance.directory)
   return {time = C.pg_monotonic(), cpu = cpu, uptime = uptime,
+          keeps = keeps, replication = replication,
           objects = objects.all(instance.directory),
           ports = ports_of(instance.directory)}
 end
@@ -203,7 +206,8 @@ function sample.difference(before, now)
     drops = drops(before, now, is_drop), others = others(before, now, is_drop),
     workers = engines.workers(before, now, rate),
     cycles = cycles, core_hz = core_hz, jit = jit, queues = queues, devices = devices,
-    tasks = tasks.list(before, now, rate),
+    tasks = tasks.list(before, now, rate), keeps = now.keeps,
+    replication = now.replication,
   }
 end
 

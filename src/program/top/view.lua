@@ -3,6 +3,7 @@
 
 local comma_value = require("core.lib.values").comma_value
 local duration = require("program.ps.ps").duration
+local replica = require("lib.replica.shown")
 local sparkline = require("program.top.sparkline")
 
 local view = {}
@@ -155,6 +156,14 @@ function view.title(instance)
   return ("%d %s%s"):format(instance.pid, instance.program, name)
 end
 
+-- How far replication is (lib.replica.shown), in lines.
+local function replication_lines(f)
+  local r = f.replication
+  if not r then return {} end
+  local first, last = replica.texts(r)
+  return {fit(("replica %s: %s"):format(f.keeps, first), WIDTH), "        " .. last}
+end
+
 local function head(instance, f)
   local e = f.engine
   local title = view.title(instance)
@@ -166,15 +175,17 @@ local function head(instance, f)
       short(e.pps), short(e.bits), 100 * e.load, cycles, e.size),
   }
   lines.headings = {true}
+  for _, line in ipairs(replication_lines(f)) do lines[#lines + 1] = line end
   if e.breaths == 0 and #f.devices > 0 then return lines end -- it has no engine
-  lines[3] = ("breath  %s/s  %.1f packets each"):format(short(e.breaths), e.burst)
+  local at = #lines + 1
+  lines[at] = ("breath  %s/s  %.1f packets each"):format(short(e.breaths), e.burst)
   if f.latency and f.latency.greatest > 0 then
-    lines[3] = lines[3] .. ("  %s on average, %s at most"):format(
+    lines[at] = lines[at] .. ("  %s on average, %s at most"):format(
       seconds(f.latency.average), seconds(f.latency.greatest))
   end
   if e.sleeps > 0 then
-    lines[4] = ("sleep   %s/s  %s/s ended as something came"):format(short(e.sleeps),
-      short(e.wakeups))
+    lines[#lines + 1] = ("sleep   %s/s  %s/s ended as something came"):format(
+      short(e.sleeps), short(e.wakeups))
   end
   for _, line in ipairs(f.jit and jit_line(f.jit) or {}) do lines[#lines + 1] = line end
   return lines
