@@ -153,6 +153,22 @@ def test_what_fails_as_it_takes_over_is_taken_back(environment, tmp_path):  # no
         wait_until(runs, "the process from before")
 
 
+def test_one_that_was_killed_holds_up_nobody(environment, tmp_path):  # noqa: F811
+    """Its number may be another process's by now: this one's, which runs."""
+    command = [PERIGEE, "--keep", "x", "--standby", "click", "-e", QUIET]
+    with running(*command, env=environment) as first:
+        first.wait_for_engine()
+        with running(*command, env=environment) as second:
+            second.wait_for("stands by for")
+            [folder] = pathlib.Path(environment["SNABB_SHM_ROOT"]).glob("keep")
+            fields = pathlib.Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+            namespace = re.search(r"\d+", os.readlink("/proc/self/ns/pid"))[0]
+            (folder / ".x.next").write_text(f"{namespace}/{os.getpid()}/{int(fields[19]) - 1}\n")
+            assert first.interrupt() == 0
+            second.wait_for("took over in")
+            assert second.interrupt() == 0
+
+
 def test_others_that_stand_by_come_later(environment):  # noqa: F811
     command = [PERIGEE, "--keep", "x", "--standby", "click", "-e", QUIET]
     with ended(environment), running(*command, env=environment) as first:

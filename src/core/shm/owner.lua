@@ -86,6 +86,20 @@ local function start_here(pid)
   return same and start_of(pid) or nil
 end
 
+--- The process `pid` of this pid namespace as a text, NAMESPACE/PID/START, which no
+--- other process has later; nil if it has ended, or /proc doesn't tell.
+function owner.name_of(pid)
+  local start = start_here(pid)
+  return start and ("%s/%d/%s"):format(owner.myself().namespace, pid, start)
+end
+
+--- The process of which name_of() gave that text, a number, if it runs, in this pid
+--- namespace; else nil.
+function owner.named(text)
+  local pid = text:match("^%d+/(%d+)/%d+$")
+  return pid and owner.name_of(tonumber(pid)) == text and tonumber(pid) or nil
+end
+
 --- Has the process of the folder ended, which is `pid` unless the folder says so? Its
 --- own namespace knows; to others its lock tells it.
 function owner.is_gone(folder, pid)

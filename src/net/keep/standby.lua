@@ -12,10 +12,10 @@ local file_lock = require("core.lib.file_lock")
 local log = require("core.lib.log")
 local main = require("core.main")
 local outside = require("core.outside.visitors")
+local owner = require("core.shm.owner")
 local poll = require("posix.poll").poll
 local pool = require("core.pool")
 local shm = require("core.shm")
-local signal = require("posix.signal")
 local stat = require("posix.sys.stat")
 local standby = require("core.outside.standby")
 local tree = require("core.shm.tree")
@@ -126,16 +126,23 @@ local function look(fd, name, master)
   return ends and open_pidfd(pid) or nil, whom
 end
 
---- The file, in the folder of all names, with the number of the process that is to have
---- the name next, before others that wait for it (`perigee upgrade`).
+--- The file, in the folder of all names, that says which process is to have the name
+--- next, before others that wait for it (`perigee upgrade`): core.shm.owner.name_of().
 function M.next_path(folder, name) return ("%s/.%s.next"):format(folder, name) end
 
--- Is another process that waits to go first, as the file `next_path` says?
-local function is_passed_over(next_path)
+--- The process that the file `next_path` names, if it runs; nil otherwise, also if
+--- another process has its number now.
+function M.next(next_path)
   local file = io.open(next_path)
-  local pid = file and tonumber(file:read("*l") or "")
+  local text = file and file:read("*l")
   if file then file:close() end
-  return pid and pid > 0 and pid ~= unistd.getpid() and signal.kill(pid, 0) == 0
+  return text and owner.named(text)
+end
+
+-- Is another process that waits to go first?
+local function is_passed_over(next_path)
+  local pid = M.next(next_path)
+  return pid and pid ~= unistd.getpid()
 end
 
 -- Wait until the lock on `fd` is this process's. Returns what waits for the end of the

@@ -14,6 +14,7 @@ local log = require("core.lib.log")
 local main = require("core.main")
 local notify = require("lib.service.notify")
 local other = require("program.upgrade.other")
+local owner = require("core.shm.owner")
 local previous = require("program.upgrade.previous")
 local signal = require("posix.signal")
 local standby = require("net.keep.standby")
@@ -60,7 +61,7 @@ end
 local function note(name, before, new)
   previous.write(name, before)
   local file = atomic_file.open(standby.next_path(keep.folder(), name), true)
-  file:put(new .. "\n")
+  file:put((owner.name_of(new) or "") .. "\n")
   file:finish()
 end
 
