@@ -12,6 +12,7 @@ local LEFT, RIGHT, TOP, BOTTOM = 76, 150, 16, 48
 local LEGEND_ROW = 18
 
 local STEPS = 6 -- of an axis, about
+local MOST_DOTS = 60 -- a line of more points has none
 local COLOURS = {"#1f6fb2", "#d1622b", "#3a8f4d", "#8a4fa8", "#b8912f", "#4a9c9c",
                  "#a83b57", "#666"}
 
@@ -85,7 +86,9 @@ local function draw(add, s, x_of, y_of, colour, row)
   for i, point in ipairs(s.points) do
     local x, y = x_of(point[1]), y_of(point[2])
     places[i] = ("%.1f,%.1f"):format(x, y)
-    add(('<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>'):format(x, y, colour))
+    if #s.points <= MOST_DOTS then
+      add(('<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>'):format(x, y, colour))
+    end
   end
   add(('<polyline class="line" stroke="%s" points="%s"/>'):format(colour,
     table.concat(places, " ")))

@@ -9,6 +9,8 @@ local engine = require("core.app")
 local files = require("core.lib.files")
 local graph = require("program.connect.graph")
 local options_of = require("program.connect.options").parse
+local plot = require("program.connect.plot")
+local plot_file = require("lib.picture.plot_file")
 local report = require("program.connect.report")
 local run_results = require("core.engine.results")
 
@@ -36,11 +38,15 @@ function M.run(args)
   local sides = graph.configure(options)
   commands.let_in(sides)
   local before = C.pg_cpu_seconds()
+  local samples = options.plot and plot.sample(sides)
   local ok, err, seconds = course.run(sides, options, stream)
   local results = report.results(sides, seconds, C.pg_cpu_seconds() - before)
   stream:write(report.text(results))
   for _, side in ipairs(results.sides) do add_results(side) end
   if options.json then files.save(options.json, report.json(results)) end
+  if samples then
+    plot_file.write(options.plot, "connect", plot.figures(samples(), results))
+  end
   if not ok then error(err, 0) end
 end
 

@@ -3,6 +3,7 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local plot_file = require("lib.picture.plot_file")
 
 local M = {}
 
@@ -72,6 +73,7 @@ local function parser()
     :argname("BYTES"):convert(cli.bytes)
   p:option("--json", "Write the results to FILE too; -: to standard output, and the"
            .. " report to standard error."):argname("FILE"):convert(cli.output)
+  plot_file.option(p, "connections over time, and how long they waited")
   return p
 end
 

@@ -10,6 +10,7 @@ local dataplane = require("program.lwaftr.dataplane")
 local engine = require("core.app")
 local leader = require("program.lwaftr.leader.leader")
 local pcap = require("apps.pcap.pcap")
+local plot_file = require("lib.picture.plot_file")
 local rates = require("program.lwaftr.rates")
 local reader = require("apps.lwaftr.conf_reader")
 local readiness = require("program.lwaftr.readiness")
@@ -25,6 +26,7 @@ local function parse(args)
   p:argument("v4_in", "a pcap file of packets from the internet")
   p:argument("v6_in", "a pcap file of packets from B4s")
   arguments.add(p)
+  plot_file.option(p, "the rates over time")
   return cli.parse(p, args)
 end
 
@@ -80,6 +82,7 @@ function M.run(args)
   local lines = rates.start(columns, options.bench_file, options.hydra)
   engine.main{done = lead:ending(options.duration), no_report = true}
   lines:line()
+  plot_file.write(options.plot, "lwaftr bench", lines:figures())
 end
 
 return M

@@ -9,6 +9,7 @@ local timer = require("core.timer")
 local rates = {}
 
 local SECOND = 1e9 -- nanoseconds
+local MOST_POINTS = 86400 -- of a plot: a day
 
 local Rates = {}
 Rates.__index = Rates
@@ -51,6 +52,11 @@ local function put(self, text)
   if not ok then failure.raise("the rates can't be written: %s", problem) end
 end
 
+local function note(points, name, time, value)
+  points[name] = points[name] or {}
+  if #points[name] < MOST_POINTS then table.insert(points[name], {time, value}) end
+end
+
 --- Write a line for the time since the one before, if that is half a second or more:
 --- the timer may be late, and make up for it; a run may end in the middle of a second.
 function Rates:line()
@@ -64,10 +70,27 @@ function Rates:line()
     local mpps = (sum.packets - before.packets) / seconds / 1e6
     local gbps = (sum.bytes - before.bytes) * 8 / seconds / 1e9
     parts[#parts + 1] = format(self, now - self.start, column, mpps, gbps)
+    note(self.points, column.name, now - self.start, mpps * 1e6)
+    note(self.bit_points, column.name, now - self.start, gbps * 1e9)
   end
   local line = table.concat(parts)
   put(self, self.hydra and line or ("%f%s\n"):format(now - self.start, line))
   self.time, self.before = now, sums
+end
+
+--- What the lines said, for lib.picture.plot_file.
+function Rates:figures()
+  local packets, bits = {}, {}
+  for i, column in ipairs(self.columns()) do
+    local name = column.name
+    packets[i] = {name = name, points = self.points[name] or {}}
+    bits[i] = {name = name, points = self.bit_points[name] or {}}
+  end
+  return {
+    {title = "Packets a second", series = packets, x = "seconds",
+      y = "packets a second"},
+    {title = "Bits a second", series = bits, x = "seconds", y = "bit/s"},
+  }
 end
 
 --- Write rates from now on. columns() returns a list of {name =, of = a function that
@@ -81,7 +104,8 @@ function rates.start(columns, path, hydra)
     if not opened then failure.raise("the rates can't be written: %s", problem) end
     file = opened
   end
-  local o = setmetatable({columns = columns, file = file, hydra = hydra}, Rates)
+  local o = setmetatable({columns = columns, file = file, hydra = hydra,
+    points = {}, bit_points = {}}, Rates)
   o.start = engine.now()
   o.time, o.before = o.start, read(o)
   put(o, heading(o))

@@ -5,6 +5,7 @@
 local cli = require("lib.cli")
 local failure = require("core.failure")
 local main = require("core.main")
+local plot_file = require("lib.picture.plot_file")
 
 local M = {summary = "measure what ports and memory cost, and predict throughput"}
 
@@ -72,6 +73,7 @@ local function parse_predict(args)
     :argname("CYCLES"):convert(finite(0))
   p:option("--model", "What `perigee model` wrote.")
     :argname("FILE"):default(DIRECTORY .. "/model.json")
+  plot_file.option(p, "the rate by C_task")
   return cli.parse(p, args)
 end
 

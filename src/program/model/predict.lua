@@ -4,10 +4,13 @@
 local cjson = require("cjson")
 local failure = require("core.failure")
 local fit = require("program.model.fit")
+local plot_file = require("lib.picture.plot_file")
 local report = require("core.engine.report")
 local results = require("core.engine.results")
 
 local M = {}
+
+local POINTS = 80 -- of a curve
 
 -- Is it a table that has a number under each of these names, and none or a number under
 -- each of `others`?
@@ -93,6 +96,25 @@ function M.io(result, name, burst, size)
     ("fitted, off by %.1f %%"):format(100 * port.model.error)
 end
 
+-- The rate by C_task, up to four times the one that was asked for.
+local function figures(io_cycles, ghz, options, p)
+  local cpu, whole = {}, {}
+  local most = 4 * math.max(options.task, io_cycles, 1)
+  for i = 0, POINTS do
+    local task = math.max(most * i / POINTS, io_cycles > 0 and 0 or most / POINTS)
+    local at = fit.predict{io = io_cycles, task = task, hz = ghz * 1e9,
+                           line = options.line, size = options.size}
+    cpu[#cpu + 1], whole[#whole + 1] = {task, at.cpu_rate}, {task, at.rate}
+  end
+  return {{title = "Packets a second by what an app's work takes",
+    series = {{name = "the CPU", points = options.line and cpu or {}},
+      {name = "predicted", points = whole},
+      {name = "asked for", points = {{options.task, p.rate}}}},
+    x = "C_task, cycles a packet", y = "packets a second",
+    caption = ("C_IO: %.1f cycles; %.2f GHz; frames of %d bytes"):format(io_cycles, ghz,
+      options.size)}}
+end
+
 --- Print the prediction for `options`, those of the command line.
 function M.run(options)
   local io_cycles, how, ghz = options.io, "as given", options.ghz
@@ -114,6 +136,7 @@ function M.run(options)
       io_cycles + options.task, ghz)
   end
   results.add("PPS", p.rate)
+  plot_file.write(options.plot, "model predict", figures(io_cycles, ghz, options, p))
   if options.json then
     return print(cjson.encode{
       report = "model predict", hz = ghz * 1e9, io = io_cycles, io_from = how,

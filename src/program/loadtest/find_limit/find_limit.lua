@@ -6,6 +6,8 @@ local cli = require("lib.cli")
 local failure = require("core.failure")
 local files = require("core.lib.files")
 local numa = require("lib.numa")
+local plot = require("program.loadtest.plot")
+local plot_file = require("lib.picture.plot_file")
 local report = require("program.loadtest.report")
 local run_results = require("core.engine.results")
 local streams = require("program.loadtest.streams")
@@ -63,6 +65,7 @@ local function parser()
   p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
   p:option("--json", "Write the results to FILE; -: to standard output, and "
     .. "everything else to standard error."):argname("FILE"):convert(cli.output)
+  plot_file.option(p, "what was lost by rate")
   return p
 end
 
@@ -111,6 +114,7 @@ function M.run(args)
   local problem = tester.together(measure, list, options,
     function (text) out:write(text) end, all)
   if options.json then files.save(options.json, report.json(whole(options, all))) end
+  plot_file.write(options.plot, "loadtest find-limit", plot.search(all))
   if problem then error(problem, 0) end
 end
 

@@ -5,6 +5,8 @@
 local files = require("core.lib.files")
 local numa = require("lib.numa")
 local options_of = require("program.loadtest.mlrsearch.options").parse
+local plot = require("program.loadtest.plot")
+local plot_file = require("lib.picture.plot_file")
 local report = require("program.loadtest.report")
 local run_results = require("core.engine.results")
 local search = require("program.loadtest.mlrsearch.search")
@@ -116,6 +118,7 @@ function M.run(args)
       duration_sum = options.duration_sum, exceed_ratio = options.exceed,
       width = options.width, results = all})
   end
+  plot_file.write(options.plot, "loadtest mlrsearch", plot.search(all))
   if problem then error(problem, 0) end
 end
 

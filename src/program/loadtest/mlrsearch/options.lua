@@ -3,6 +3,7 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local plot_file = require("lib.picture.plot_file")
 local streams = require("program.loadtest.streams")
 local tester = require("program.loadtest.tester")
 
@@ -67,6 +68,7 @@ local function parser()
   p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
   p:option("--json", "Write the results to FILE; -: to standard output, and "
     .. "everything else to standard error."):argname("FILE"):convert(cli.output)
+  plot_file.option(p, "what was lost by rate")
   return p
 end
 

@@ -6,6 +6,8 @@ local engine = require("core.app")
 local failure = require("core.failure")
 local files = require("core.lib.files")
 local numa = require("lib.numa")
+local plot = require("program.loadtest.plot")
+local plot_file = require("lib.picture.plot_file")
 local report = require("program.loadtest.report")
 local streams = require("program.loadtest.streams")
 local tester = require("program.loadtest.tester")
@@ -73,6 +75,7 @@ local function parser()
   p:option("--json", "Write the results to FILE."):argname("FILE")
     :convert(cli.output_file)
   p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
+  plot_file.option(p, "rates and losses over time")
   return p
 end
 
@@ -136,6 +139,8 @@ function M.run(args)
     return measure(t, options, note)
   end)
   if options.json then files.save(options.json, report.json(results)) end
+  plot_file.write(options.plot, "loadtest transient",
+    plot.course(results, options.duration))
   engine.report{showlinks = true}
 end
 
