@@ -48,13 +48,14 @@ end
 function run_folder.base()
   local service = of_service()
   if service then return service end
-  if unistd.geteuid() == 0 then return "/var/run" end
+  local is_root = unistd.geteuid() == 0
+  if is_root and unistd.access("/var/run", "w") == 0 then return "/var/run" end
   local chosen = os.getenv("XDG_RUNTIME_DIR")
-  if not (chosen and is_ours(chosen)) then
-    chosen = make_own()
-    stdlib.setenv("XDG_RUNTIME_DIR", chosen)
-  end
-  return chosen
+  if not (chosen and is_ours(chosen)) then chosen = make_own() end
+  -- EAL asks root's only for the first of these, and others' for the second.
+  local variable = is_root and "RUNTIME_DIRECTORY" or "XDG_RUNTIME_DIR"
+  if chosen then stdlib.setenv(variable, chosen) end
+  return chosen or "/var/run"
 end
 
 --- What EAL is to call this process's folder (its --file-prefix).

@@ -119,8 +119,10 @@ function tree.make_directory(path, mode)
   local ok, reason, code = stat.mkdir(path, mode or OWN)
   if ok and not mode then tree.give_to_group(path, SHARED) end
   if not ok and code ~= errno.EEXIST then
-    tree.refuse(code, "can't make the shared memory directory%s: %s",
-      process.getenv("SNABB_SHM_ROOT") and ", which SNABB_SHM_ROOT names" or "", reason)
+    local named = process.getenv("SNABB_SHM_ROOT")
+    tree.refuse(code, "can't make the shared memory directory%s: %s%s",
+      named and ", which SNABB_SHM_ROOT names" or "", reason,
+      named and "" or "; let SNABB_SHM_ROOT name a folder that can be written to")
   end
 end
 
