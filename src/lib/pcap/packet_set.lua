@@ -11,6 +11,7 @@ local failure = require("core.failure")
 local packet = require("core.packet")
 local pool = require("core.pool")
 local reader = require("lib.pcap.reader")
+local waiting = require("lib.waiting")
 
 local packet_set = {}
 
@@ -29,21 +30,24 @@ local function free_bytes()
 end
 
 -- Calls visit(data, length) for each packet of the open file, until it returns false;
--- true if it got to the end.
-local function each(file, visit)
+-- true if it got to the end. `wait` (lib.waiting) shows how many of `total` there were.
+local function each(file, wait, total, visit)
   local n = 0
   for data, length in file.next, file do
     if not visit(data, length) then return false end
     n = n + 1
-    if n % LOOK_AT_SIGNALS == 0 and C.pg_signal() ~= 0 then return false end
+    if n % LOOK_AT_SIGNALS == 0 then
+      if C.pg_signal() ~= 0 then return false end
+      wait:show(n, total, "packets")
+    end
   end
   return true
 end
 
 -- Packets of each class, and how many they are; nil if one is too long.
-local function count(file)
+local function count(file, wait)
   local counts, n = counts_t(C.PACKET_SET_CLASSES), 0
-  local good = each(file, function (_, length)
+  local good = each(file, wait, nil, function (_, length)
     if length > packet.max_payload then return false end
     local class = C.pg_packet_set_class(length)
     counts[class] = counts[class] + 1
@@ -58,16 +62,16 @@ local function too_large(path, bytes, free)
     bytes / 2 ^ 20, free / 2 ^ 20)
 end
 
-local function fill(set, file)
+local function fill(set, file, wait, total)
   file:rewind()
-  local all = each(file, function (data, length)
+  local all = each(file, wait, total, function (data, length)
     return C.pg_packet_set_add(set, data, length)
   end)
   return all and C.pg_packet_set_close(set)
 end
 
-local function keep(path, file)
-  local counts, n = count(file)
+local function keep(path, file, wait)
+  local counts, n = count(file, wait)
   if not counts or n == 0 then return nil end
   local bytes, free = C.pg_packet_set_bytes(counts), free_bytes()
   if bytes > free then return nil, too_large(path, bytes, free) end
@@ -75,7 +79,7 @@ local function keep(path, file)
   if set == nil then
     return nil, ("%s isn't kept in memory: %s"):format(path, ffi.string(C.pg_error()))
   end
-  local ok, whole = pcall(fill, set, file)
+  local ok, whole = pcall(fill, set, file, wait, n)
   if ok and whole then return set end
   C.pg_packet_set_free(set)
   return nil
@@ -107,7 +111,9 @@ function packet_set.load(path, options)
     file:close()
     return nil, too_large(path, status.st_size, free_bytes())
   end
-  local good, set, why = pcall(keep, path, file)
+  local wait = waiting.start("reading " .. path)
+  local good, set, why = pcall(keep, path, file, wait)
+  wait:finish()
   if good and set then
     return setmetatable({set = set, path = path, options = options, file = file}, Kept)
   end

@@ -9,6 +9,7 @@ local engine = require("core.app")
 local failure = require("core.failure")
 local link = require("core.link")
 local frames = require("program.loadtest.frames")
+local waiting = require("lib.waiting")
 local PcapReader = require("apps.pcap.pcap").PcapReader
 local Port = require("apps.port.port").Port
 local Repeater = require("program.loadtest.repeater").RateLimitedRepeater
@@ -122,13 +123,17 @@ end
 -- The longest time between two breaths of a trial is its `gap`: for so long nothing was
 -- sent, nor taken from the receiving ports.
 local function run_for(self, seconds, done)
-  local ends = engine.now() + seconds
+  local began, ends = engine.now(), engine.now() + seconds
+  local wait = waiting.start(self.doing
+    and ("trial at %.4g Gbit/s"):format(self.doing.rate / 1e9) or "pause")
   engine.main{no_report = true, done = function ()
     local now = engine.now()
     self.gap, self.looked = math.max(self.gap, now - self.looked), now
+    wait:show(now - began, seconds, "s")
     if done and done() then return true end
     return now >= ends + rest(self, now)
   end}
+  wait:finish()
   if engine.interrupted then
     failure.raise("stopped by %s before the end", engine.interrupted)
   end

@@ -6,9 +6,11 @@ local ffi = require("ffi")
 local C = require("core.native")
 local packet = require("core.packet")
 local reader = require("lib.pcap.reader")
+local waiting = require("lib.waiting")
 
 local traffic = {}
 
+local SHOW = 2 ^ 14 -- packets in between
 local BUCKETS = C.FLOW_BUCKETS
 local ETHERNET, VLAN, IP4, IP6 = 14, {[0x8100] = true, [0x88a8] = true}, 0x800, 0x86dd
 local PORTS = {[6] = true, [17] = true, [132] = true}
@@ -69,14 +71,16 @@ end
 function traffic.of_capture(path, every, most)
   local add, periods, counted = collect(every)
   local file = reader.open(path)
-  local p = packet.allocate()
+  local p, wait = packet.allocate(), waiting.start("reading " .. path)
   while counted.packets < most do
     local data, captured = file:next()
     if data == nil then break end
+    if counted.packets % SHOW == 0 then wait:show(counted.packets, nil, "packets") end
     p.length = math.min(captured, packet.max_payload)
     ffi.copy(p.data, data, p.length)
     add(C.pg_bucket_of(C.pg_flow_hash(p)), flow_of(p))
   end
+  wait:finish()
   packet.free(p)
   file:close()
   counted.periods = #periods
@@ -113,10 +117,13 @@ function traffic.made(o)
   for flow = 0, o.flows do -- 0 is the elephant
     buckets[flow] = C.pg_bucket_of(C.pg_tuple_hash(random32(), random32(), random32()))
   end
-  for _ = 1, o.packets do
+  local wait = waiting.start("making flows")
+  for i = 1, o.packets do
+    if i % SHOW == 0 then wait:show(i, o.packets, "packets") end
     local flow = math.random() < o.elephant and 0 or choose()
     add(buckets[flow], flow)
   end
+  wait:finish()
   counted.periods = #periods
   return periods, counted
 end
