@@ -23,7 +23,6 @@
 #include "../../src/native/driver.h"
 #include "../../src/native/host.h"
 #include "internal.h"
-#include "rules.h"
 
 enum { RING_SIZE = 4096 }; /* packets that wait for an rx queue */
 
@@ -64,10 +63,22 @@ static void *make_ring(const struct mg_device *d, int q)
 /* Which of the queues have the device's for themselves. */
 void mg_device_use_sources(struct mg_device *d)
 {
-  bool sorted = d->nrules > 0 || (d->rss_queues > 1 && d->sources < d->nrx) ||
+  bool sorted = d->rules.n > 0 || (d->rss_queues > 1 && d->sources < d->nrx) ||
                 d->sources < d->nrx;
   for (int q = 0; q < d->nrx; q++)
     __atomic_store_n(&d->rx[q].direct, !sorted, __ATOMIC_RELEASE);
+}
+
+/* Add a rule (pg_rules_add) while others receive. */
+bool mg_device_add_rule(struct mg_device *d, const struct pg_rule *rule)
+{
+  for (int i = 0; i < d->sources; i++)
+    pg_spin_lock(&d->rx_locks[i]);
+  bool added = pg_rules_add(&d->rules, rule);
+  mg_device_use_sources(d);
+  for (int i = d->sources; i-- > 0;)
+    pg_spin_unlock(&d->rx_locks[i]);
+  return added;
 }
 
 /* Give the device, whose port 0 is started with `sources` queues to receive from and

@@ -6,16 +6,17 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "../../src/native/api.h"
+#include "../../src/net/classify/rules.h"
 #include "../../src/net/rate/pacer.h"
 
 enum {
   MG_MOST_DEVICES = 64,
   MG_MOST_QUEUES = 64,       /* of a device, each way */
-  MG_MOST_RULES = 64,        /* of a device */
   MG_BURST = PORT_BURST
 };
 
@@ -61,7 +62,6 @@ int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t len
 struct packet *mg_alloc_now(struct mempool *p, uint32_t length);
 int32_t mg_free(struct packet **bufs, uint32_t n);
 int32_t mg_free_one(struct packet *p);
-int32_t mg_room(const void *data);
 void mg_give_caches(void);
 void mg_note_array(uint32_t places);
 uint64_t mg_array_places(void);
@@ -99,22 +99,6 @@ struct mg_queue {
   struct packet *stash[32];
 };
 
-enum mg_rule_kind {
-  MG_RULE_ETHERTYPE,         /* what: the type; src_ip.. unused */
-  MG_RULE_FIVE_TUPLE,
-  MG_RULE_PTP                /* UDP over IPv4, whose payload begins with two bytes */
-};
-
-/* Packets for which it holds go to the queue; -1: they are dropped. Numbers are in host
- * order, and a mask of 0 takes anything. */
-struct mg_rule {
-  int32_t kind, queue, priority;
-  uint32_t what, what_mask;
-  uint32_t src_ip, src_ip_mask, dst_ip, dst_ip_mask;
-  uint16_t src_port, src_port_mask, dst_port, dst_port_mask;
-  uint8_t proto, proto_mask;
-};
-
 struct mg_device {
   int32_t id;
   int32_t opened, configured;
@@ -122,7 +106,6 @@ struct mg_device {
   int32_t sources;           /* queues the device has to receive from, */
   int32_t sinks;             /* and to send to */
   int32_t rss_queues, rss_base;
-  int32_t nrules;
   uint32_t speed;            /* Mbit/s, 0 unknown */
   uint8_t mac[6];
   char text[256];            /* the port string */
@@ -139,14 +122,14 @@ struct mg_device {
   struct freelist account;
   struct port ports[64];
   struct mg_queue rx[64], tx[64];
-  struct mg_rule rules[64];
+  struct pg_rules rules;
 };
 
 struct mg_device *mg_device(int32_t id);
 struct mg_device *mg_device_new(int32_t id, const char *text);
 int mg_device_set_up(struct mg_device *d, int32_t nrx, int32_t ntx, int32_t sources,
                      int32_t sinks);
-int mg_device_add_rule(struct mg_device *d, const struct mg_rule *rule);
+bool mg_device_add_rule(struct mg_device *d, const struct pg_rule *rule);
 void mg_device_use_sources(struct mg_device *d);
 int mg_device_stats(const struct mg_device *d, struct port_stats *stats);
 void mg_device_drain(struct mg_device *d);
@@ -157,11 +140,6 @@ int32_t mg_device_xstat_names(int32_t id, void *names, uint32_t n);
 void mg_tend(void *pool);
 void mg_fail(const char *why);
 const char *mg_failure(void);
-
-/* helpers.c ------------------------------------------------------------------ */
-
-void mg_be_helper(void);
-void mg_keep_helpers_on(const int32_t *cpus, int32_t n);
 
 /* watch.c -------------------------------------------------------------------- */
 

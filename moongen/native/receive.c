@@ -16,7 +16,6 @@
 #include "../../src/native/driver.h"
 #include "../../src/native/host.h"
 #include "internal.h"
-#include "rules.h"
 
 /* Drivers with vector code return nothing when asked for fewer than 4. */
 enum { FEWEST = 32, MOST_ASLEEP = 256 };
@@ -173,6 +172,19 @@ static void pass_on(struct mg_queue *to, struct rte_mbuf *m, uint64_t now)
   }
 }
 
+/* The queue that a packet is for: by the first rule that holds, else by the hash of its
+ * addresses and ports. Less than 0: none. */
+static int32_t queue_for(const struct mg_device *d, const struct packet *p)
+{
+  enum { BUCKETS = 128 }; /* of a card's table from hashes to queues */
+  const struct pg_rule *rule = pg_rules_find(&d->rules, p);
+  if (rule)
+    return rule->queue;
+  if (d->rss_queues < 2)
+    return d->rss_base;
+  return d->rss_base + pg_flow_hash(p) % BUCKETS % d->rss_queues;
+}
+
 /* Sort a burst: those for `q` go to `packets`, which has room for them. */
 static uint32_t sort(struct mg_queue *q, struct rte_mbuf **burst, uint32_t n,
                      struct rte_mbuf **packets, uint64_t now)
@@ -180,7 +192,7 @@ static uint32_t sort(struct mg_queue *q, struct rte_mbuf **burst, uint32_t n,
   struct mg_device *d = q->device;
   uint32_t kept = 0;
   for (uint32_t i = 0; i < n; i++) {
-    int32_t to = mg_queue_for(d, burst[i]);
+    int32_t to = queue_for(d, (struct packet *)burst[i]);
     if (to == q->qid)
       packets[kept++] = burst[i];
     else if (to >= 0 && to < d->nrx)

@@ -18,6 +18,7 @@
 #include "../../src/native/host.h"
 #include "../../src/native/log.h"
 #include "../../src/native/signals.h"
+#include "../../src/native/threads.h"
 #include "../../src/port/packet/packet.h"
 #include "../../src/port/pcap/pcap.h"
 #include "internal.h"
@@ -92,7 +93,7 @@ static void look_after_ports(void)
 
 static void *tend(void *pool)
 {
-  mg_be_helper();
+  pg_helper_thread();
   for (unsigned step = 0; !ends; step++) {
     usleep(STEP_US);
     mg_running(0); /* notes a signal's time, and mg_goes_on */

@@ -178,6 +178,9 @@ bool pg_packet_is_ours(const struct packet *p);
 void pg_poison(struct packet *p);
 int32_t pg_poison_spoilt(const struct packet *p);
 
+/* packet_room.c */
+int32_t pg_packet_room(const void *data);
+
 /* numa.c */
 int32_t pg_numa_nodes(void);
 int32_t pg_numa_of_cpu(int32_t cpu);

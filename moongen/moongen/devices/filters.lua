@@ -27,16 +27,16 @@ local function number_of(dev, queue)
 end
 
 local function add(dev, queue, rule)
-  local r = ffi.new("struct mg_rule", rule)
+  local r = ffi.new("struct pg_rule", rule)
   r.queue = number_of(dev, queue)
-  if C.mg_device_add_rule(dev.c, r) < 0 then
-    failure.usage("a device has at most %d filters", C.MG_MOST_RULES)
+  if not C.mg_device_add_rule(dev.c, r) then
+    failure.usage("a device has at most %d filters", C.PG_RULES_MOST)
   end
 end
 
 --- Frames of that Ethernet type go to the queue (an object, a number, or device.DROP).
 function Device:l2Filter(ethertype, queue)
-  add(self, queue, {kind = C.MG_RULE_ETHERTYPE, what = tonumber(ethertype)})
+  add(self, queue, {kind = C.PG_RULE_ETHERTYPE, what = tonumber(ethertype)})
 end
 
 local function address(text)
@@ -58,7 +58,7 @@ end
 --- each optional, as far as their masks (srcIpMask, ...) say; higher priority first.
 function Device:fiveTupleFilter(filter, queue)
   local f = filter
-  add(self, queue, {kind = C.MG_RULE_FIVE_TUPLE, priority = f.priority or 1,
+  add(self, queue, {kind = C.PG_RULE_FIVE_TUPLE, priority = f.priority or 1,
     src_ip = address(f.srcIp), dst_ip = address(f.dstIp),
     src_ip_mask = mask(f.srcIpMask and address(f.srcIpMask), f.srcIp, 0xffffffff),
     dst_ip_mask = mask(f.dstIpMask and address(f.dstIpMask), f.dstIp, 0xffffffff),
@@ -79,8 +79,8 @@ local ETHERTYPE_PTP = require("net.wire.ether_type").PTP
 -- Queue 0 gets what no filter takes: it needs none, but one for another queue, of a
 -- measurement before, has to end.
 local function is_taken(dev, kind, what)
-  for i = 0, dev.c.nrules - 1 do
-    local rule = dev.c.rules[i]
+  for i = 0, dev.c.rules.n - 1 do
+    local rule = dev.c.rules.list[i]
     if rule.kind == kind and rule.what == what and rule.queue > 0 then return true end
   end
   return false
@@ -90,13 +90,13 @@ end
 --- PTP message of that type (default 0, sync) and version (default 2).
 function Device:filterUdpTimestamps(queue, ptp_type, version)
   local first = (ptp_type or 0) * 256 + (version or 2)
-  if is_first(queue) and not is_taken(self, C.MG_RULE_PTP, first) then return end
-  add(self, queue, {kind = C.MG_RULE_PTP, what = first})
+  if is_first(queue) and not is_taken(self, C.PG_RULE_PTP, first) then return end
+  add(self, queue, {kind = C.PG_RULE_PTP, what = first})
 end
 
 --- PTP over Ethernet goes to the queue.
 function Device:filterL2Timestamps(queue)
-  if is_first(queue) and not is_taken(self, C.MG_RULE_ETHERTYPE, ETHERTYPE_PTP) then
+  if is_first(queue) and not is_taken(self, C.PG_RULE_ETHERTYPE, ETHERTYPE_PTP) then
     return
   end
   self:l2Filter(ETHERTYPE_PTP, queue)
@@ -109,8 +109,8 @@ function RxQueue:filterL2Timestamps() return self.dev:filterL2Timestamps(self) e
 
 --- Its rules, for people to read.
 function Device:dumpFilters()
-  for i = 0, self.c.nrules - 1 do
-    local r = self.c.rules[i]
+  for i = 0, self.c.rules.n - 1 do
+    local r = self.c.rules.list[i]
     print(("  filter %d: kind %d, %#x -> queue %d"):format(i, r.kind, r.what, r.queue))
   end
 end

@@ -135,7 +135,7 @@ end
 -- A packet of that length is to fit its buffer, as far as that is known.
 local function check_length(pkt, length)
   if not (length and length > ALWAYS_ROOM) then return end
-  local room = C.mg_room(pkt)
+  local room = C.pg_packet_room(pkt)
   if room >= 0 and length > room then
     error(("fill: pktLength is %d, and this buffer holds %d bytes "
       .. "(createMemPool{bufSize = ...})"):format(length, room), 3)
@@ -194,7 +194,7 @@ local function calculate_icmp(pkt, icmp, ip, version)
   local before = ffi.cast("char *", icmp) - ffi.cast("char *", pkt)
   local size = version == "ip6" and ip:getLength()
     or ip:getLength() - ip:getHeaderLength() * 4
-  local room = C.mg_room(pkt)
+  local room = C.pg_packet_room(pkt)
   if room >= 0 then size = math.min(size, tonumber(room - before)) end
   icmp:calculateChecksum(math.max(size, ICMP_HEADER), version == "ip6" and ip or nil)
 end

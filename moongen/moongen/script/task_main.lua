@@ -8,6 +8,7 @@ jit.opt.start("sizemcode=512", "maxmcode=65536", "maxtrace=20000",
 require("core.luajit")
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+require("core.declare")("native/threads.h")
 local errors = require("moongen.tasks.errors")
 local exits = require("moongen.tasks.exits")
 local main = require("core.main")
@@ -95,7 +96,7 @@ return function (handle)
   this_engine.become(worker)
   local setup = serialize.decode(next_message())
   shown.this_task(setup.shown)
-  if setup.shared then C.mg_be_helper() end
+  if setup.shared then C.pg_helper_thread() end
   main.root = setup.root
   for _, dir in ipairs(setup.trees) do paths.add_tree(dir) end
   local arguments = next_message()

@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+require("core.declare")("native/threads.h")
 local affinity = require("core.cpus.affinity")
 local eal = require("core.eal")
 local exits = require("moongen.tasks.exits")
@@ -33,7 +34,7 @@ local told = false   -- of more tasks than CPUs
 --- Only the main thread calls this, and can start tasks.
 function tasks.set_up(what)
   setup = what
-  C.mg_be_helper()
+  C.pg_helper_thread()
 end
 
 local function check_master()
@@ -68,7 +69,7 @@ local function place_helpers()
   local text = table.concat(cpus, ",")
   if text == helped then return end
   helped = text
-  C.mg_keep_helpers_on(ffi.new("int32_t[?]", #cpus, cpus), #cpus)
+  C.pg_helper_threads_on(ffi.new("int32_t[?]", #cpus, cpus), #cpus)
 end
 
 local function own_tasks()

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The main thread, the tender and shared tasks wake often, and briefly. They are kept
- * off CPUs that have a task of their own, while there are others: whenever one woke
- * there, a paced sender would be late.
+ * Threads that wake often, and briefly, kept off the CPUs of threads that need theirs all
+ * the time, while there are others: whenever one woke there, a paced sender would be late.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -12,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "moongen.h"
+#include "../threads.h"
 
 struct helper {
   struct helper *next;
@@ -45,7 +44,7 @@ static void make_key(void)
 
 /* The calling thread is one of them from now on. Without memory it isn't, which only
  * makes senders less exact. */
-void mg_be_helper(void)
+void pg_helper_thread(void)
 {
   pthread_once(&once, make_key);
   struct helper *h = pthread_getspecific(key) ? NULL : malloc(sizeof *h);
@@ -62,7 +61,7 @@ void mg_be_helper(void)
 }
 
 /* They may use these CPUs. One that can't be kept there stays where it was. */
-void mg_keep_helpers_on(const int32_t *cpus, int32_t n)
+void pg_helper_threads_on(const int32_t *cpus, int32_t n)
 {
   pthread_mutex_lock(&mutex);
   CPU_ZERO(&where);

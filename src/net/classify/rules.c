@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of a device's queues a packet is for: the first rule that holds, else the hash
- * of its addresses and ports, as cards do it.
+ * Rules in order of their priority (rules.h). IPv4's ports are those of packets that
+ * aren't fragments, or are the first.
  */
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <rte_mbuf.h>
-
-#include "../../src/net/wire/wire.h"
-#include "internal.h"
+#include "../../native/api.h"
+#include "../wire/wire.h"
 #include "rules.h"
 
 enum {
@@ -46,10 +45,10 @@ static void read_ip4(struct fields *f, const uint8_t *ip, uint32_t bytes)
     f->ptp = get16(ip + header + UDP_HEADER);
 }
 
-static void read_fields(struct fields *f, const struct rte_mbuf *m)
+static void read_fields(struct fields *f, const struct packet *p)
 {
-  const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-  uint32_t at = MAC_ADDRESSES, length = m->data_len;
+  const uint8_t *frame = p->buf_addr + p->data_off;
+  uint32_t at = MAC_ADDRESSES, length = p->length;
   memset(f, 0, sizeof *f);
   if (length < ETHERNET_HEADER)
     return;
@@ -63,7 +62,7 @@ static void read_fields(struct fields *f, const struct rte_mbuf *m)
     read_ip4(f, frame + at + 2, length - at - 2);
 }
 
-static bool five_tuple_holds(const struct mg_rule *r, const struct fields *f)
+static bool five_tuple_holds(const struct pg_rule *r, const struct fields *f)
 {
   return f->is_ip4 && !((f->src_ip ^ r->src_ip) & r->src_ip_mask) &&
          !((f->dst_ip ^ r->dst_ip) & r->dst_ip_mask) &&
@@ -72,59 +71,49 @@ static bool five_tuple_holds(const struct mg_rule *r, const struct fields *f)
          !((f->proto ^ r->proto) & r->proto_mask);
 }
 
-static bool holds(const struct mg_rule *r, const struct fields *f)
+static bool holds(const struct pg_rule *r, const struct fields *f)
 {
   switch (r->kind) {
-  case MG_RULE_ETHERTYPE:
+  case PG_RULE_ETHERTYPE:
     return f->type == r->what;
-  case MG_RULE_PTP:
+  case PG_RULE_PTP:
     return f->is_ip4 && f->proto == IPPROTO_UDP && f->ptp == r->what;
   default:
     return five_tuple_holds(r, f);
   }
 }
 
-int32_t mg_queue_for(const struct mg_device *d, const struct rte_mbuf *m)
+/* The first rule that holds for the packet, or NULL. */
+const struct pg_rule *pg_rules_find(const struct pg_rules *rules, const struct packet *p)
 {
-  if (d->nrules > 0) {
-    struct fields f;
-    read_fields(&f, m);
-    for (int i = 0; i < d->nrules; i++)
-      if (holds(&d->rules[i], &f))
-        return d->rules[i].queue;
-  }
-  if (d->rss_queues < 2)
-    return d->rss_base;
-  uint32_t bucket = pg_flow_hash((const struct packet *)m) % MG_BUCKETS;
-  return d->rss_base + bucket % d->rss_queues;
+  struct fields f;
+  if (rules->n == 0)
+    return NULL;
+  read_fields(&f, p);
+  for (int i = 0; i < rules->n; i++)
+    if (holds(&rules->list[i], &f))
+      return &rules->list[i];
+  return NULL;
 }
 
-/* Add a rule, behind those of the same or higher priority. An equal one is replaced.
- * 0, or -1 if there are too many. */
-int mg_device_add_rule(struct mg_device *d, const struct mg_rule *rule)
+/* Add a rule, behind those of the same or higher priority. One that differs in its queue
+ * alone is replaced. False if there are too many. */
+bool pg_rules_add(struct pg_rules *rules, const struct pg_rule *rule)
 {
-  struct mg_rule same;
-  int at = 0, status = 0;
-  for (int i = 0; i < d->sources; i++)
-    pg_spin_lock(&d->rx_locks[i]);
-  for (at = 0; at < d->nrules; at++) {
-    same = d->rules[at];
+  int at;
+  for (at = 0; at < rules->n; at++) {
+    struct pg_rule same = rules->list[at];
     same.queue = rule->queue;
-    if (memcmp(&same, rule, sizeof same) == 0)
-      break;
+    if (memcmp(&same, rule, sizeof same) == 0) {
+      rules->list[at] = *rule;
+      return true;
+    }
   }
-  if (at < d->nrules) {
-    d->rules[at] = *rule;
-  } else if (d->nrules == MG_MOST_RULES) {
-    status = -1;
-  } else {
-    for (at = d->nrules; at > 0 && d->rules[at - 1].priority < rule->priority; at--)
-      d->rules[at] = d->rules[at - 1];
-    d->rules[at] = *rule;
-    __atomic_store_n(&d->nrules, d->nrules + 1, __ATOMIC_RELEASE);
-  }
-  mg_device_use_sources(d);
-  for (int i = d->sources; i-- > 0;)
-    pg_spin_unlock(&d->rx_locks[i]);
-  return status;
+  if (rules->n == PG_RULES_MOST)
+    return false;
+  for (; at > 0 && rules->list[at - 1].priority < rule->priority; at--)
+    rules->list[at] = rules->list[at - 1];
+  rules->list[at] = *rule;
+  __atomic_store_n(&rules->n, rules->n + 1, __ATOMIC_RELEASE);
+  return true;
 }
