@@ -56,11 +56,14 @@ local ORDERED = {["lib.yang.schema"] = true, ["lib.yang.binary"] = true}
 local ORDERED_PAIRS = "local pairs = require('core.ordered').pairs "
 
 -- Slips in Snabb's files, as patterns and what was meant: sentences about what isn't in
--- a configuration lack their second "..", and call a string; and bytes of a packet are
--- copied from the packet itself, where its data was in 2016.
+-- a configuration lack their second "..", and call a string; bytes of a packet are
+-- copied from the packet itself, where its data was in 2016; and a scheduler of fibers
+-- whose task has waited for a second or more sleeps for ever (epoll_wait(2): -1).
 local SLIPS = {
   ["lib.yang.path_data"] = {'%.%.tail_name"', '..tail_name.."'},
   ["apps.lwaftr.fragmentv6"] = {"(copy%(repkt%.data, first_fragment)(,)", "%1.data%2"},
+  ["lib.fibers.sched"] = {"math%.min%(10, next_time %- now%)",
+    "math.max(0, math.min(10, next_time - now))"},
 }
 
 local function load_lua(name, text, path)

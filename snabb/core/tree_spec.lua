@@ -35,9 +35,13 @@ local tail_name = "softwire"
 return function ()
   error("List '"..tail_name"' has no entry matching the query")
 end]],
+  ["lib/fibers/sched.lua"] = [[
+return function (now, next_time) return math.min(10, next_time - now) end]],
   ["program/slip/slip.lua"] = [[
 return {run = function ()
   print(select(2, pcall(require("lib.yang.path_data"))))
+  local timeout = require("lib.fibers.sched")
+  print(timeout(7, 5), timeout(5, 5.5), timeout(5, 50))
 end}]],
   ["program/broken/broken.lua"] = "return {run = function () end}",
   ["program/broken/broken.c"] = "int broken(void) { return no_such_name; }",
@@ -75,6 +79,10 @@ describe("perigee -p #slow", function ()
   it("says what isn't in a configuration, where Snabb calls a string", function ()
     local said = perigee("slip")
     assert.matches("List 'softwire' has no entry matching the query", said, 1, true)
+  end)
+
+  it("lets no scheduler of fibers sleep for ever, whose tasks have waited", function ()
+    assert.matches("\n0\t0.5\t10\n", (perigee("slip")))
   end)
 
   it("makes modules of texts, compiles C, and has Lua 5.2's library", function ()
