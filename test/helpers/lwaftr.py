@@ -48,9 +48,11 @@ class Net:
         veth(self.router, "v6", self.b4, "eth0", MTU)
         self.internet.ip("addr", "add", f"{INTERNET}/24", "dev", "eth0")
         self.internet.ip("route", "add", f"{SUBSCRIBER}/32", "via", LWAFTR4)
-        # The kernel speaks when spoken to: it asks for no router, and says at once, not
-        # some time later, which groups it is in.
-        self.b4.sysctl("net.ipv6.conf.eth0.router_solicitations=0",
+        # The kernel speaks when spoken to: it has no address of its own, for which it would
+        # ask who else has it, asks for no router, and says at once, not some time later,
+        # which groups it is in.
+        self.b4.sysctl("net.ipv6.conf.eth0.addr_gen_mode=1",
+                       "net.ipv6.conf.eth0.router_solicitations=0",
                        "net.ipv6.conf.eth0.mldv2_unsolicited_report_interval=1",
                        "net.ipv6.conf.eth0.disable_ipv6=0")
         self.b4.ip("addr", "add", f"{B4}/64", "dev", "eth0", "nodad")
