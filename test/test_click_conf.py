@@ -50,6 +50,17 @@ def test_links_in_circles_and_folders_are_no_configurations(checkout):
     assert result.stdout.splitlines()[-1].startswith("3 of 4 can be read")
 
 
+def test_interfaces_as_mininet_calls_them_are_there(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("makes interfaces, as root")
+    (tmp_path / "host.click").write_text(
+        "FromDevice(nat-eth1) -> ARPResponder(10.0.0.1 nat-eth1)\n"
+        "  -> Queue -> ToDevice(nat-eth1);\n"
+        "Idle -> ARPResponder(10.0.1.1 nat-eth2) -> Discard;\n")
+    result = run(ROOT / "tools/clickconf", tmp_path, "--seconds", 0.2)
+    assert result.stdout.splitlines()[-1].startswith("1 of 1 run"), result.stdout
+
+
 RUNNING = 60  # of FastClick's, at least
 UNREADABLE = 2  # of FastClick's: one is to be preprocessed, one has an error
 
