@@ -216,8 +216,6 @@ def test_the_list_shows_what_has_a_graph(tmp_path, monkeypatch):
             assert page.run("document.getElementById('problem').hidden")
             with graph(tmp_path, name):
                 page.wait("document.querySelectorAll('.instance').length == 2")
-                page.open("about:blank")
-                page.open(it.url)
                 page.wait("document.querySelectorAll('g.app').length == 4")
                 assert page.run(text("[aria-current=true] b")) == name
 

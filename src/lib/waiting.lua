@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What a terminal shows while a program works for over a second and has nothing else to
 -- say: a line on standard error, which is rewritten, and gone at the end. Where that is
--- no terminal, nothing. (lib.progress tells of runs of the engine.)
+-- no terminal, nothing. (lib.progress shows runs of the engine.)
 
 local C = require("core.native")
 local comma_value = require("core.lib.values").comma_value

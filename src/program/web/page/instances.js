@@ -5,7 +5,8 @@ import {byId, element, keep, si} from "./elements.js";
 import {post} from "./server.js";
 import {state} from "./state.js";
 
-let name = null; // of the instance that is shown
+let name = null;   // of the instance that is shown
+let picked = null; // the process id of the one that the user has chosen
 
 const nameOf = i => i.name || i.program;
 
@@ -13,7 +14,10 @@ function make(item) {
   const b = element("button", undefined, "instance");
   b.append(element("b", nameOf(item)), element("span", "", "rates"),
     element("span", "", "health"));
-  b.addEventListener("click", () => item.open(item.pid));
+  b.addEventListener("click", () => {
+    picked = item.pid;
+    item.open(item.pid);
+  });
   return b;
 }
 
@@ -27,12 +31,13 @@ function update(b, item) {
   health.className = "health " + item.health;
 }
 
-// The one to show: that which was shown, or the next of its name, or the first that has
-// a graph to look into.
+// The one to show: that which the user chose, or which was shown, or the next of its
+// name, or the first that has a graph to look into.
 function best(list) {
-  return list.find(i => i.pid === Number(state.instance))
+  const shown = list.find(i => i.pid === Number(state.instance));
+  return list.find(i => i.pid === picked) || shown && shown.control && shown
     || list.find(i => name && nameOf(i) === name && i.control)
-    || list.find(i => i.control) || list[0];
+    || list.find(i => i.control) || shown || list[0];
 }
 
 // Ask for the list, show it, and say which instance is to be shown (state.instance).

@@ -13,6 +13,7 @@ let open = null; // open(kind, name): show that place
 function skeleton() {
   const drops = element("table");
   drops.id = "drops";
+  drops.hidden = true;
   const head = drops.createTHead().insertRow();
   for (const [title, name] of [["where", ""], ["reason", ""], ["packets", "number"],
     ["a second", "number"]]) {
