@@ -89,12 +89,12 @@ def test_setup_for_tests_does_without_what_is_optional(machine):
     result = machine.setup("test")
     assert result.returncode == 0
     assert machine.asked_to_install() == {
-        "busybox-static", "chromium", "graphviz", "keepalived", "libhyperscan5",
+        "bird2", "busybox-static", "chromium", "graphviz", "keepalived", "libhyperscan5",
         "lua-ldoc", "lua-readline", "mkdocs", "mkdocs-material", "openssl", "qemu-system-x86",
         "tcpreplay"}
-    assert "couldn't install busybox-static chromium graphviz keepalived libhyperscan5 " \
-        "lua-ldoc lua-readline mkdocs mkdocs-material openssl qemu-system-x86 tcpreplay; what needs " \
-        "it is skipped" \
+    assert "couldn't install bird2 busybox-static chromium graphviz keepalived " \
+        "libhyperscan5 lua-ldoc lua-readline mkdocs mkdocs-material openssl qemu-system-x86 " \
+        "tcpreplay; what needs it is skipped" \
         in result.stderr
     machine.log.unlink()
     assert machine.setup("build").returncode == 0

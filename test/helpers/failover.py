@@ -104,7 +104,7 @@ class Net:
         for end in self.inside, self.outside:
             end.ip("link", "set", self.nats[i].name[-8:], "up")
 
-    def connected(self, stack):
+    def connected(self, stack, translated="192.0.2.1"):
         """Both ends of the second TCP connection through the NAT: it has not the port
         that the first one of another NAT gets, too. The first one has been reset."""
         with self.outside.entered():
@@ -117,7 +117,7 @@ class Net:
             server, (address, _) = listener.accept()
             stack.enter_context(server)
             server.settimeout(60)
-            assert address == "192.0.2.1"
+            assert address == translated
             if i == 0:
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 client.close()
