@@ -26,6 +26,7 @@ sys.path.insert(0, str(measure.ROOT / "test"))
 from helpers.command import running, wait_until  # noqa: E402
 from helpers.network import Namespace, veth  # noqa: E402
 
+SO_RCVBUFFORCE = 33  # <asm-generic/socket.h>
 PORT, INTERVAL_S, AFTER_S = 4000, 0.001, 1
 BRIDGE = "FromDPDKDevice(0) -> ToDPDKDevice(1); FromDPDKDevice(1) -> ToDPDKDevice(0)"
 NAT = measure.ROOT / "examples/click/nat.click"
@@ -58,6 +59,8 @@ class Datagrams:
             self.come = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.come.bind((hosts.to, PORT))
         self.come.settimeout(0.2)
+        # What waited comes at once: the default is room for 277.
+        self.come.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
         self.to, self.got, self.stop = (hosts.to, PORT), [], threading.Event()
         self.threads = [threading.Thread(target=f) for f in (self.send, self.receive)]
         for thread in self.threads:

@@ -13,11 +13,11 @@ local visitors = {}
 --- times where the engine sleeps between them), reload(done) before and after the
 --- program reads its configuration again, standing_by(whom) again and again while the
 --- process waits for its turn (core.outside.standby), stopping() when a signal has
---- come and packets run out, ran_out() when they have, and leave() when the process
---- ends, before its apps are stopped. While no packet comes, what descriptor()
---- returns (any number of them) tells of something to do. Where the engine sleeps,
---- tend() is called every `patience` seconds at least. Each may be left out; none but
---- begun() may raise errors.
+--- come and packets run out, pass_on() when they have, ran_out() then, and leave() when
+--- the process ends, before its apps are stopped. While no packet comes, what
+--- descriptor() returns (any number of them) tells of something to do. Where the engine
+--- sleeps, tend() is called every `patience` seconds at least. Each may be left out;
+--- none but begun() may raise errors.
 function outside.let_in(visitor)
   visitors[#visitors + 1] = visitor
 end
@@ -72,7 +72,10 @@ function outside.standing_by(whom) tell("standing_by", whom) end
 function outside.stopping() tell("stopping") end
 
 --- Packets have run out: none is received or sent any more.
-function outside.ran_out() tell("ran_out") end
+function outside.ran_out()
+  tell("pass_on") -- before another process may begin
+  tell("ran_out")
+end
 
 --- What visitors' lines() have to say in the report at the end: an array of lines.
 function outside.lines()

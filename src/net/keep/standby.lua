@@ -130,6 +130,12 @@ end
 --- next, before others that wait for it (`perigee upgrade`): core.shm.owner.name_of().
 function M.next_path(folder, name) return ("%s/.%s.next"):format(folder, name) end
 
+--- The Unix socket at which the process `pid`, which waits for the name, takes what the
+--- other one passes on.
+function M.passing_path(folder, name, pid)
+  return ("%s/.%s.%d.passed"):format(folder, name, pid)
+end
+
 --- The process that the file `next_path` names, if it runs; nil otherwise, also if
 --- another process has its number now.
 function M.next(next_path)

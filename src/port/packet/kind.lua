@@ -6,6 +6,7 @@ local ffi = require("ffi")
 local arguments = require("lib.port.arguments")
 local failure = require("core.failure")
 local needs = require("lib.port.needs")
+local passing = require("port.packet.passing")
 
 local C = require("core.declare")("port/packet/packet.h")
 
@@ -46,6 +47,7 @@ function packet.interface(port) return port.iface end
 function packet.suits() return 2 end
 
 function packet.open(device_port, port)
+  passing.take()
   local sends = not port.receive_only
   if C.pg_packet_open(device_port, port.iface, port.ring, sends, port.shared == 0,
                       port.wait == 1) < 0 then
@@ -55,6 +57,7 @@ end
 
 --- The sockets and the ring are there then, and only join the interface.
 function packet.prepare(port)
+  passing.expect()
   C.pg_packet_prepare(port.iface, port.ring, not port.receive_only)
 end
 

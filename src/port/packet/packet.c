@@ -69,7 +69,7 @@ int pg_packet_take_lock(struct packet_socket *s)
 static int close_port(struct port *port)
 {
   struct packet_socket *s = port->state;
-  int sockets[] = {s->receive, s->send, s->send_joined, s->lock};
+  int sockets[] = {s->receive, s->unused, s->send, s->send_joined, s->lock};
   for (unsigned i = 0; i < RTE_DIM(sockets); i++)
     if (sockets[i] >= 0)
       close(sockets[i]);
@@ -183,6 +183,10 @@ int pg_packet_join(struct packet_socket *s)
   if (s->send >= 0 && (join_interface(s->send, s->ifindex, 0) < 0 ||
                        join_interface(s->send_joined, s->ifindex, 0) < 0))
     return pg_fail("can't send to '%s': %s", s->name, strerror(errno));
+  if (s->joined) {
+    s->joined = false; /* when it comes back it isn't */
+    return 0;
+  }
   filter(s, false);
   if (be_promiscuous(s, PACKET_ADD_MEMBERSHIP) < 0 ||
       join_interface(s->receive, s->ifindex, ETH_P_ALL) < 0)
@@ -245,7 +249,7 @@ int pg_packet_begin(struct port *port, const char *name, uint32_t frames, bool s
   struct packet_socket *s = calloc(1, sizeof *s);
   if (!s)
     return pg_fail("no memory");
-  s->receive = s->send = s->send_joined = s->lock = -1;
+  s->receive = s->unused = s->send = s->send_joined = s->lock = -1;
   snprintf(s->name, sizeof s->name, "%s", name);
   pg_port_own(port, &pg_packet_driver, s);
   port->min_frame = ETHERNET_HEADER;

@@ -15,5 +15,12 @@ int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool se
 int pg_packet_prepare(const char *name, uint32_t frames, bool sends);
 int pg_packet_descriptor(const struct port *port);
 
+/* passed.c */
+int pg_packet_listen(const char *path);
+int pg_packet_connect(const char *path, int pid);
+int pg_packet_pass(const struct port *port, int connection);
+uint32_t pg_packet_accept(int listener);
+void pg_packet_forget(void);
+
 /* away.c */
 int pg_packet_tend(struct port *port);

@@ -61,8 +61,10 @@ bool pg_packet_take_prepared(struct port *port, const char *name, uint32_t frame
     *port = p->port;
     free(p);
     ((struct packet_socket *)port->state)->takes_over = true;
-    if (is_same(port))
+    if (is_same(port)) {
+      pg_packet_use_passed(port->state);
       return true;
+    }
     port->own->close(port);
     return false;
   }

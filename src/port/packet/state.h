@@ -31,10 +31,12 @@ struct packet_socket {
   int send;                  /* frames as they are */
   int send_joined;           /* with a struct virtio_net_hdr in front */
   int lock;                  /* held by who sends; -1: none */
+  int unused;                /* a prepared one, as another process passed its own on */
   int ifindex;               /* 0: there was none yet */
   char name[16];             /* the interface's */
   bool alone, away;          /* nobody else may send; the interface has gone */
   bool takes_over;           /* from a process that may not have let go of it yet */
+  bool joined;               /* `receive` has been at the interface before */
   uint8_t mac[6];
   struct packet_ring ring;
   struct rte_mbuf *spare[SPARE_PACKETS];
@@ -51,6 +53,9 @@ int pg_packet_begin(struct port *port, const char *name, uint32_t frames, bool s
 /* prepared.c: the same, if that has been done before for this interface as it is now. */
 bool pg_packet_take_prepared(struct port *port, const char *name, uint32_t frames,
                              bool sends);
+
+/* passed.c: go on with the socket that another process has passed on, if there is one. */
+void pg_packet_use_passed(struct packet_socket *s);
 
 /* socket.c */
 int pg_packet_sender(bool joined);

@@ -90,6 +90,7 @@ local function exchange(lock, name, old, new, again, patience)
     return instance and not instance.standby and standby.holder(lock) == new
   end)
   os.remove(standby.next_path(keep.folder(), name))
+  os.remove(standby.passing_path(keep.folder(), name, new)) -- if it was killed
   if done then
     log.info("upgrade %s: process %d has taken over from %d, in %.0f ms", name, new,
       old, 1000 * (C.pg_monotonic() - began))

@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Who passes sockets to whom in an upgrade: the process that has a name (--keep) to the
+-- standby that is to have it next (net.keep.standby), once it receives nothing more.
+
+local keep = require("net.keep.keep")
+local opened = require("lib.port.opened")
+local outside = require("core.outside.visitors")
+local turn = require("core.outside.standby")
+local standby = require("net.keep.standby")
+local unistd = require("posix.unistd")
+
+local C = require("core.declare")("port/packet/packet.h")
+
+local passing = {}
+
+local listener -- a descriptor; nil: nothing is expected
+
+local function path_of(pid)
+  return standby.passing_path(keep.folder(), keep.name(), pid)
+end
+
+--- This process will open packet ports. If it stands by, it takes those of the other
+--- one.
+function passing.expect()
+  if listener or not (turn.waits() and keep.name()) then return end
+  local path = path_of(unistd.getpid())
+  local fd = C.pg_packet_listen(path)
+  if fd < 0 then return end
+  listener = fd
+  turn.at_takeover(function ()
+    listener = nil
+    unistd.close(fd)
+    os.remove(path)
+    C.pg_packet_forget()
+  end)
+end
+
+--- Take what has come, before a port is opened.
+function passing.take()
+  if listener then C.pg_packet_accept(listener) end
+end
+
+local function pass_on()
+  local name = keep.name()
+  local pid = name and standby.next(standby.next_path(keep.folder(), name))
+  local connection = pid and C.pg_packet_connect(path_of(pid), pid) or -1
+  if connection < 0 then return end
+  for _, device_port in opened.each() do -- of others C passes nothing
+    if device_port ~= true then C.pg_packet_pass(device_port, connection) end
+  end
+  unistd.close(connection)
+end
+
+outside.let_in{pass_on = pass_on}
+
+return passing
