@@ -16,6 +16,7 @@ needs_mkdocs = pytest.mark.skipif(not shutil.which("mkdocs"), reason="mkdocs isn
 def tree(tmp_path):
     """A tree of three pages and a source file, which tools/site/make makes a site of."""
     shutil.copytree(ROOT / "tools/site", tmp_path / "tools/site")
+    (tmp_path / "tools/site/front.txt").unlink()
     for name, text in {
             "tools/site/pages.yml": "- First: README.md\n- Second: doc/second.md\n",
             "README.md": "# First\n\nA [page](doc/second.md#a-part), a [file](src/x.lua), "
@@ -44,6 +45,24 @@ def test_the_pages_of_this_tree():
         text = (site / f"{page}.html").read_text()
         # Nothing is asked of other machines, but by links that a person follows.
         assert re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="?https?:', text) == []
+
+
+@needs_mkdocs
+def test_the_front_page(tree):
+    (tree / "tools/site/front.txt").write_text("# Front\n\n{figures}\n\nthe end\n\n")
+    (tree / "README.md").write_text("# Read\n\n## A first program\n\nfirst\n\n| command | work |\n"
+                                    "|---|---|\n| run | 17 cycles |\n\nlast\n")
+    (tree / "doc/second.md").write_text("# Second\n")
+    result = make(tree)
+    assert result.returncode == 0, result.stderr
+    page = (tree / "build/site/index.html").read_text()
+    text = re.sub("<[^>]*>|\\s+", " ", page)
+    assert ">Front" in page and ">Read<" not in page
+    assert text.index("17 cycles") < text.index("the end") < text.rindex("A first program")
+    (tree / "README.md").write_text("# Read\n")
+    result = make(tree)
+    assert (result.returncode, result.stderr) == (1, "make site: README.md has no table of "
+            "figures, or no 'A first program', for the front page\n")
 
 
 @needs_mkdocs

@@ -17,6 +17,12 @@ local function id_of_system()
   return ("\n" .. text):match('\nID="?([%w.-]+)') or "debian"
 end
 
+-- Where packaging/deb builds, packaging/debian is debian.
+local function debian_control()
+  local path = here .. "/../../debian/control"
+  return files.can_read(path) and path or here .. "/../../packaging/debian/control"
+end
+
 local function encoded(s)
   return (s:gsub("[^%w.~-]", function (c) return ("%%%02X"):format(c:byte()) end))
 end
@@ -25,7 +31,7 @@ local file, binary = ...
 local own = "pkg:generic/perigee@" .. encoded(main.release)
 local system, parts, needs = id_of_system(), {}, {}
 for i, c in ipairs(components.list(binary or ("/proc/%d/exe"):format(unistd.getpid()),
-  here .. "/../../packaging/debian/control")) do
+  debian_control())) do
   local purl = ("pkg:deb/%s/%s@%s?arch=%s"):format(system, c.name, encoded(c.version),
     c.architecture)
   parts[i] = {type = "library", ["bom-ref"] = purl, purl = purl, name = c.name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Has this CPU what the compiler was told it has (ARCH=)? Without, the program would end
+ * Has this CPU what the compiler was given (ARCH=)? Without, the program would end
  * with SIGILL, anywhere. This runs before main() and other constructors here, and is
  * compiled for any CPU itself.
  */
