@@ -106,6 +106,7 @@ struct mg_device {
   int32_t sources;           /* queues the device has to receive from, */
   int32_t sinks;             /* and to send to */
   int32_t rss_queues, rss_base;
+  int32_t wake_fd;           /* ready when there is something to receive; 0: none is */
   uint32_t speed;            /* Mbit/s, 0 unknown */
   uint8_t mac[6];
   char text[256];            /* the port string */
@@ -157,6 +158,7 @@ int32_t mg_try_send(struct mg_queue *q, struct packet **bufs, uint32_t n);
 int32_t mg_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n);
 int32_t mg_try_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n);
 int32_t mg_receive(struct mg_queue *q, struct packet **bufs, uint32_t n);
+void mg_receive_sleeps(int32_t after_us);
 int32_t mg_receive_wait(struct mg_queue *q, struct packet **bufs, uint32_t n,
                         double microseconds, int32_t idle);
 int32_t mg_send_all_by_number(uint16_t id, uint16_t queue, struct packet **bufs,

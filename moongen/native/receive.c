@@ -256,29 +256,63 @@ int32_t mg_receive(struct mg_queue *q, struct packet **bufs, uint32_t n)
                    : receive_shared(q, (struct rte_mbuf **)bufs, n, now);
 }
 
+/* Who waits looks again and again for so long (TSC), and sleeps from then on where the
+ * port tells when something comes. */
+static uint64_t looks_for = UINT64_MAX;
+
+/* After so many microseconds without a packet; less than 0: never. */
+void mg_receive_sleeps(int32_t after_us)
+{
+  looks_for = after_us < 0 ? UINT64_MAX : after_us * 1e-6 * rte_get_tsc_hz();
+}
+
+/* Sleeping makes times of receipt late, and what others receive for the queue comes
+ * without a word. */
+static bool may_sleep(const struct mg_queue *q)
+{
+  return q->direct && q->device->nrx == 1 && !q->device->peer && !q->stamps &&
+         __atomic_load_n(&q->device->wake_fd, __ATOMIC_ACQUIRE) > 0;
+}
+
+/* Nothing came the `tries`th time in a row, in `waited` of `most` (TSC). `idle`: nap, where
+ * there is no better way to sleep. */
+static void rest(const struct mg_queue *q, uint64_t waited, uint64_t most, uint32_t tries,
+                 bool idle)
+{
+  const double nap = 10e-6, longest = 0.1; /* the end of the script is seen in between */
+  uint64_t looks = idle && looks_for != UINT64_MAX ? 0 : looks_for;
+  if (waited >= looks && waited < most && may_sleep(q)) {
+    double left = (double)(most - waited) / rte_get_tsc_hz();
+    mg_look_after_caches();
+    if (!pg_wait_for(q->device->wake_fd, RTE_MIN(left, longest)))
+      mg_sleep(RTE_MIN(left, nap), 0); /* or its interface has gone */
+  } else if (idle) {
+    mg_sleep(nap, 0);
+  } else {
+    mg_idle(tries);
+  }
+}
+
 /* Wait for packets, for so long (less than 0: until the script is to end): how many.
  * `idle`: sleep in between. */
 int32_t mg_receive_wait(struct mg_queue *q, struct packet **bufs, uint32_t n,
                         double microseconds, int32_t idle)
 {
-  enum { NAP_US = 10 };
   int32_t got = mg_receive(q, bufs, n);
   if (got > 0 || microseconds == 0 || n == 0)
     return got;
-  uint64_t began = rte_rdtsc();
+  uint64_t began = rte_rdtsc(), waited = 0;
   uint64_t most = microseconds > 0 && microseconds < 1e12
                     ? (uint64_t)(microseconds * 1e-6 * rte_get_tsc_hz())
                     : UINT64_MAX;
-  for (uint32_t tries = 1; rte_rdtsc() - began < most; tries++) {
+  for (uint32_t tries = 1; waited < most; tries++) {
     if (most == UINT64_MAX && !mg_running(0))
       return 0;
-    if (idle)
-      mg_sleep(NAP_US * 1e-6, 0);
-    else
-      mg_idle(tries);
+    rest(q, waited, most, tries, idle);
     got = mg_receive(q, bufs, n);
     if (got > 0)
       return got;
+    waited = rte_rdtsc() - began;
   }
   return 0;
 }

@@ -63,6 +63,8 @@ static void look_after_file(struct mg_device *d)
 static void look_after_interface(struct mg_device *d)
 {
   bool was_away = d->ports[0].gone, away = pg_packet_tend(&d->ports[0]) < 0;
+  if (d->wake_fd > 0) /* another socket, perhaps */
+    __atomic_store_n(&d->wake_fd, pg_packet_descriptor(&d->ports[0]), __ATOMIC_RELEASE);
   if (away && !was_away)
     pg_logf(LOG_WARNING, "device %d (%s): its interface is gone; waiting for it, and "
             "dropping what is sent to it", d->id, d->text);

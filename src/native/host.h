@@ -42,6 +42,9 @@ void pg_pool_allow(int32_t packets);
 /* Has a pool refused this thread packets, as it was last asked? Asked again, no. */
 bool pg_pool_refused(void);
 
+/* Sleep until this descriptor is ready, or for so long: is it (wait.c)? */
+bool pg_wait_for(int fd, double seconds);
+
 /* From now on drop what is to be sent, as tx_unplugged (port_gone.c). */
 void pg_port_set_gone(struct port *port);
 

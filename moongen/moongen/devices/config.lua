@@ -102,6 +102,13 @@ local function own_queues(d, port, kind, want)
   return (endless or spreads) and want.nrx or 1, sinks
 end
 
+-- The descriptor that tells that something has come; 0 if the kind has none that does
+-- so by itself.
+local function wake_fd(d, port, kind)
+  local fds = kind.wake_fds and kind.wake_fds(d.ports[0], port)
+  return fds and #fds == 1 and not fds.counts and fds[1] or 0
+end
+
 --- Start device number `id` as wanted (from checked()).
 function config.start(id, want)
   local d = config.device(id)
@@ -111,6 +118,7 @@ function config.start(id, want)
   local setup = ffi.new("struct port_setup", {mtu = kind.mtu or 0, rx = sources,
     tx = sinks, rxd = want.rxd, txd = want.txd, spread = rss, first = want.base,
     promiscuous = true, offload = true})
+  d.ports[0].interrupts = kind.rx_interrupts and 1 or 0
   if C.pg_port_start_as(d.ports[0], setup) < 0 then
     local reason = ffi.string(C.pg_error())
     failure.raise("device %d (%s): %s", d.id, port.text,
@@ -121,6 +129,7 @@ function config.start(id, want)
     failure.raise("device %d (%s): %s", d.id, port.text, ffi.string(C.pg_error()))
   end
   if kind.begin then kind.begin(d.ports[0], port) end
+  d.wake_fd = wake_fd(d, port, kind)
   shown.device(d)
   return d
 end

@@ -5,8 +5,12 @@
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local ports = require("moongen.devices.ports")
+local settings = require("core.engine.settings")
 
 local start = {}
+
+-- Microseconds without a packet after which a task that waits for one sleeps.
+local SLEEPS_AFTER = {never = -1, adaptive = 1000, eager = 0}
 
 local is_due = false
 
@@ -41,6 +45,7 @@ function start.now()
   local log = require("moongen.log")
   log:info("Initializing DPDK. This will take a few seconds...")
   ports.open_all()
+  C.mg_receive_sleeps(SLEEPS_AFTER[settings.sleep_mode])
   local list = start.list()
   log:info("Found %d usable devices:", #list)
   for _, dev in ipairs(list) do

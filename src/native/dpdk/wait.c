@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@
 #include <rte_cycles.h>
 
 #include "../api.h"
+#include "../host.h"
 #include "clock.h"
 #include "internal.h"
 #include "times.h"
@@ -159,6 +161,22 @@ int pg_wait(double seconds)
   if (measured)
     set.cost += ((ns_of(CLOCK_THREAD_CPUTIME_ID) - cpu) * 1e-9 - set.cost) / 8;
   return woken;
+}
+
+/* The same for this descriptor alone, whatever the set has: is it ready? */
+bool pg_wait_for(int fd, double seconds)
+{
+  struct pollfd on = {.fd = fd, .events = POLLIN};
+  struct timespec t = {.tv_sec = (time_t)seconds};
+  t.tv_nsec = (seconds - (double)t.tv_sec) * 1e9;
+  uint64_t began = rte_rdtsc();
+  pg_clock_sleeps(true);
+  bool ready = ppoll(&on, 1, &t, NULL) > 0;
+  pg_clock_sleeps(false);
+  pg_slept_cycles += rte_rdtsc() - began;
+  if (unlikely(on.revents & (POLLERR | POLLHUP)))
+    forget_error(fd);
+  return ready && on.revents & POLLIN;
 }
 
 /* Seconds of CPU time that such a sleep takes, as measured of late. */

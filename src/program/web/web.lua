@@ -14,7 +14,8 @@ local sockets = require("lib.sockets")
 
 local M = {summary = "show the graph of a running process in a browser"}
 
-local LOOK_SECONDS = 0.01
+local LOOK_SECONDS = 0.01  -- while a browser is connected
+local ALONE_SECONDS = 0.2  -- while none is: until one comes, or to look for signals
 local LEAST_TOKEN = 16 -- characters
 local LOOPBACK = "^127%."
 
@@ -78,7 +79,9 @@ local function serve(server, watch)
   while C.pg_signal() == 0 do
     ask.close_old()
     watch()
-    if not server:poll() then C.pg_sleep(LOOK_SECONDS) end
+    if not server:poll() then
+      if server:busy() then C.pg_sleep(LOOK_SECONDS) else server:wait(ALONE_SECONDS) end
+    end
     server:work()
   end
   C.pg_release_signals()
