@@ -260,22 +260,21 @@ int pg_pool_grow(void *pool, uint32_t before)
   return added;
 }
 
+static bool has(const struct rte_mempool *pool, unsigned n)
+{
+  return pg_ring_count(pool->pool_data) >= n;
+}
+
 /* Let an empty pool have `n` packets more at once, so that a burst after silence isn't lost
- * for want of a few packets. False once memory is short, without trying again. */
+ * for want of a few packets: has it? Once memory is short that isn't tried again. */
 bool pg_pool_add(struct rte_mempool *pool, unsigned n)
 {
   struct node_pool *entry = entry_of(pool);
-  if (!entry || __atomic_load_n(&entry->short_of_memory, __ATOMIC_RELAXED))
-    return false;
-  bool added = false;
-  while (pg_ring_count(pool->pool_data) < n && populated(pool) < pool->size) {
-    added = pg_pool_grow(pool, populated(pool)) >= 0;
-    if (!added) {
+  while (!has(pool, n) && entry && populated(pool) < pool->size &&
+         !__atomic_load_n(&entry->short_of_memory, __ATOMIC_RELAXED))
+    if (pg_pool_grow(pool, populated(pool)) < 0)
       __atomic_store_n(&entry->short_of_memory, true, __ATOMIC_RELAXED);
-      break;
-    }
-  }
-  return added;
+  return has(pool, n);
 }
 
 static void give_back(struct rte_mempool *pool, void *unused)
