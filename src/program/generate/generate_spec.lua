@@ -105,6 +105,9 @@ describe("program.generate.streams", function()
       ["rate=1kpps;rate=2kpps"] = "two values of rate",
       ["arrivals=x"] = "'x' is neither constant nor poisson",
       ["eth,ip9;udpDst=1"] = "no protocol 'ip9'",
+      ["name=web;rate=1"] = "stream web: rate: '1' isn't a rate",
+      ["eth,ip4,udp; rate=1; name=web"] = "stream web: rate: '1' isn't a rate",
+      ["name=a b;rate=1"] = "the stream 'name=a b;rate=1': name: 'a b' isn't a name",
     } do
       refused_stream(part, streams.parse, text)
     end
@@ -119,6 +122,7 @@ describe("program.generate.streams", function()
       ["streams[1] has no 'rte' that is a string"] = {rte = "x"},
       ["streams[1] has no 'packet' that is a string"] = {packet = "x"},
       ["streams[1]: rate: '7' isn't a rate"] = {rate = 7},
+      ["stream web: rate: '7' isn't a rate"] = {rate = 7, name = "web"},
     } do
       refused_stream(part, streams.list, {set = {}, streams = {given}})
     end

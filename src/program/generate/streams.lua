@@ -69,11 +69,17 @@ local function put_field(stream, key, text, stack, where)
   table.insert(stream.set, text)
 end
 
+-- What problems call it: by its name, if it has one.
+local function called(text)
+  local given = (";" .. text .. ";"):match(";%s*name=([^;]-)%s*;")
+  if given and name(given) then return "stream " .. given end
+  return ("the stream '%s'"):format(text)
+end
+
 --- The stream that a text means: the stack (it may be left out), and what differs from
 --- the options, separated by semicolons. `stack` is that of the options.
 function M.parse(text, stack)
-  local stream, where = {set = {}}, ("the stream '%s'"):format(text)
-  local first = true
+  local stream, where, first = {set = {}}, called(text), true
   for part in (text .. ";"):gmatch("%s*([^;]-)%s*;") do
     local key, value = part:match("^(%a%w*)=(.*)$")
     if key and PARTS[key] then
@@ -96,6 +102,9 @@ function M.from_table(given, where)
     failure.usage("%s is a table of a stream's parts, not a %s", where, type(given))
   end
   local stream = {set = {}}
+  if type(given.name) == "string" and name(given.name) then
+    where = "stream " .. given.name
+  end
   for key, value in pairs(given) do
     if key == "packet" and type(value) == "function" then
       stream.packet = value
