@@ -39,7 +39,7 @@ def execute(python, source, *arguments, timeout=300):
     """Run the source with the environment's Python and this tree's perigee."""
     with tempfile.TemporaryDirectory() as folder:
         return subprocess.run([python, "-c", source, *map(str, arguments)], text=True,
-                              capture_output=True, timeout=timeout, check=False,
+                              capture_output=True, timeout=timeout, check=False, cwd=folder,
                               env={**os.environ, "PERIGEE": str(PERIGEE),
                                    "FOLDER": folder})
 
@@ -88,6 +88,78 @@ assert program.pid not in [i.pid for i in perigee.instances()]
 '''
     result = execute(environment, source)
     assert result.returncode == 0, result.stderr
+
+
+def test_handlers_of_a_click_configuration(environment):
+    source = '''
+import contextlib, socket, threading
+import perigee
+
+text = """TimedSource(0.001, "x") -> c :: Counter -> s :: Switch(0) -> Discard;
+s[1] -> Discard;"""
+
+def refused(act, *words):
+    try:
+        act(*words)
+    except perigee.PerigeeError as error:
+        return print("refused:", error)
+    raise SystemExit(f"{words} was accepted")
+
+with perigee.Program("click", "-R", "-u", "router", "-e", text) as program:
+    with program.handlers("router") as handlers:
+        assert {"c", "s"} <= set(handlers.elements())
+        while int(handlers.read("c.count")) < 2:
+            pass
+        handlers.write("s.switch", 1)
+        assert handlers.read("s.switch").strip() == "1"
+        for words in [("nothing.count",), ("c.nothing",), ("c.reset",), ("a b",), ("",)]:
+            refused(handlers.read, *words)
+        refused(handlers.write, "s.switch", "many\\nlines")
+        before = int(handlers.read("c.count"))
+        refused(handlers.reconfigure, "c :: Cuonter")
+        assert int(handlers.read("c.count")) >= before
+        handlers.reconfigure(text + " d :: Idle -> Discard;")
+        assert int(handlers.read("c.count")) >= before and "d" in handlers.elements()
+        assert "d :: Idle" in handlers.configuration()
+    with perigee.Handlers("router") as handlers:
+        program.stop()
+        refused(handlers.read, "c.count")
+refused(perigee.Handlers, "router")
+refused(perigee.Handlers, 1)
+with perigee.Program("click", "-u", "router", "-e", "c :: Cuonter") as program:
+    refused(program.handlers, "router")
+
+# What says anything is not believed.
+for said in [b"", b"SSH-2.0\\r\\n", b"Click::ControlSocket/1.3\\r\\n",
+             b"Click::ControlSocket/1.3\\r\\n200 OK\\r\\nDATA 99999999999\\r\\n",
+             b"Click::ControlSocket/1.3\\r\\n200 OK\\r\\nDATA 5\\r\\nab",
+             b"Click::ControlSocket/1.3\\r\\nabc\\r\\n",
+             b"Click::ControlSocket/1.3\\r\\n" + b"2" * 100000,
+             b"Click::ControlSocket/1.3\\r\\n510-one\\r\\n510 two\\r\\n"]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def lie():
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(ConnectionResetError):
+                connection.sendall(said)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(1000):
+                    pass
+        thread = threading.Thread(target=lie)
+        thread.start()
+        def ask():
+            with perigee.Handlers(server.getsockname()[1]) as handlers:
+                handlers.read("c.count")
+        refused(ask)
+        thread.join()
+'''
+    result = execute(environment, source)
+    assert result.returncode == 0, result.stderr
+    said = result.stdout
+    for sentence in ("No element named 'nothing'", "No handler named 'c.nothing'",
+                     "'a b' isn't the name of a handler", "Cuonter", "the router has ended",
+                     "can't connect to router: ", "isn't a ControlSocket", "one\ntwo",
+                     "in the place of DATA", "a line of over 65536 bytes came"):
+        assert sentence in said, (sentence, said)
 
 
 def test_what_dies_and_what_is_not_utf_8(environment):

@@ -3,13 +3,15 @@
 
 Program runs any program and ends it; Generator, Replay, Connect and LoadTest run those
 that measure, and change them while they run; instances() lists what runs on this machine,
-and an Instance tells its graph and counters, traces packets and captures them.
+and an Instance tells its graph and counters, traces packets and captures them. Handlers
+reads and writes those of a Click configuration, and changes it while it runs.
 """
 
 from perigee.connections import Connect, connect
 from perigee.control import Control
 from perigee.errors import PerigeeError
 from perigee.generator import Generator, generate
+from perigee.handlers import Handlers
 from perigee.instance import Hop, Instance, TracedPacket, instances
 from perigee.loadtest import LoadTest, find_limit
 from perigee.pcapng import Packet
@@ -19,7 +21,7 @@ from perigee.reports import (ConnectReport, ConnectSide, Direction, GenerateRepo
                              LimitReport, Received, ReplayReport, Sent, Side)
 
 __all__ = ["Connect", "ConnectReport", "ConnectSide", "Control", "Direction",
-           "GenerateReport", "Generator", "Hop", "Instance", "Latency", "LimitReport",
-           "LoadTest", "Packet", "PerigeeError", "Program", "Received", "Replay",
-           "ReplayReport", "Sent", "Side", "TracedPacket", "connect", "find_limit",
-           "generate", "instances", "replay", "run"]
+           "GenerateReport", "Generator", "Handlers", "Hop", "Instance", "Latency",
+           "LimitReport", "LoadTest", "Packet", "PerigeeError", "Program", "Received",
+           "Replay", "ReplayReport", "Sent", "Side", "TracedPacket", "connect",
+           "find_limit", "generate", "instances", "replay", "run"]

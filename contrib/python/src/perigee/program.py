@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from perigee.control import Control
 from perigee.errors import PerigeeError
+from perigee.handlers import Handlers
 from perigee.instance import Instance, instances
 
 LOOK_SECONDS = 0.05
@@ -134,6 +135,23 @@ class Program:
         if not self._control:
             self._control = self.instance().connect()
         return self._control
+
+    def handlers(self, address: str | int | tuple[str, int],
+                 timeout: float = 60.0) -> Handlers:
+        """Handlers of the Click configuration that it runs, once it listens at the address.
+
+        Raises PerigeeError if it ends before, or takes longer than `timeout` seconds.
+        """
+        ends = time.monotonic() + timeout
+        while self.running():
+            try:
+                return Handlers(address)
+            except PerigeeError:
+                if time.monotonic() > ends:
+                    raise
+            time.sleep(LOOK_SECONDS)
+        _check(self._process.returncode, self.errors)
+        raise PerigeeError("it has ended")
 
     def wait(self, timeout: float | None = None) -> str:
         """Wait for its end; what it wrote to standard output. Errors as run's."""
