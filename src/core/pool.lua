@@ -107,6 +107,17 @@ local function grow(p)
   return true
 end
 
+local USUAL = 8192
+
+--- Let the pool have as many packets as most graphs need, or as there is memory for,
+--- before a peer maps its memory: when it grows later the peer has to do that again.
+function pool.fill_up(p)
+  local enough = 0.75 * math.min(USUAL, most) -- it grows by about the double
+  while C.pg_pool_room(p) < enough do
+    if not grow(p) then return end
+  end
+end
+
 --- Double the pool, or add what there is memory for. True, or false and the reason.
 function pool.grow() return grow(freelist.pool) end
 

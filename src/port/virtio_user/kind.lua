@@ -27,8 +27,10 @@ return {
   end,
   open = function (device_port, port)
     if port.server == 1 then needs.free_socket(port) end
+    local packets = pool.near(-1)
+    pool.fill_up(packets)
     if C.pg_virtio_user_open(device_port, port.socket, port.server == 1,
-                             port.offload == 1, port.wait == 1, pool.near(-1)) < 0 then
+                             port.offload == 1, port.wait == 1, packets) < 0 then
       failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
     end
   end,
