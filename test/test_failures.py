@@ -146,12 +146,19 @@ def test_a_report_that_fails_loses_nothing_else(tmp_path, placed):
     assert "app 'last': in report(): an error that is no text: nil" in last
 
 
-def test_little_memory_means_fewer_packets():
-    """What a process finds when others have taken the hugepages meanwhile."""
-    result = perigee("--eal", "--no-huge -m 48", "echo", "null", 1, 0.1)
+@pytest.mark.parametrize("mb", [20, 48])
+def test_little_memory_means_fewer_packets(mb):
+    """What a process finds when others have taken the hugepages meanwhile. It runs with
+    what there is; who needs more hears why there is no more."""
+    memory = "--eal", f"--no-huge -m {mb}"
+    result = perigee(*memory, "echo", "null", 1, 0.1)
     assert result.returncode == 0, result.stderr
-    assert re.search(r"^perigee: there is memory for \d+ packets only; ",
-                     result.stderr, re.M)
+    assert ("perigee: there is memory for 512 packets only; " in result.stderr) == (mb == 20)
+    result = perigee(*memory, "snsh", "-e", "local packet = require('core.packet') "
+                     "for _ = 1, 8000 do packet.allocate() end")
+    assert result.returncode == 1
+    assert re.search(r"^perigee: the packet pool is empty: all of its \d+ packets are in use "
+                     r".*; memory is short: give DPDK more MB", result.stderr, re.M)
 
 
 # Output that nobody can keep ----------------------------------------------------
