@@ -71,6 +71,7 @@ local function fill(set, file, wait, total)
 end
 
 local function keep(path, file, wait)
+  pool.fill_up(pool.near(-1)) -- what ports and apps need goes first
   local counts, n = count(file, wait)
   if not counts or n == 0 then return nil end
   local bytes, free = C.pg_packet_set_bytes(counts), free_bytes()
