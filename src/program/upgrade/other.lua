@@ -36,10 +36,21 @@ local function link(pid, name)
   return target
 end
 
+-- The path of a process's program, which was called as `name`. In a chroot the kernel
+-- shows a path outside of it if the process has mounts of its own (as by ip-netns(8)).
+local function program_of(pid, name)
+  local path = link(pid, "exe")
+  if name and name:sub(1, 1) == "/" and unistd.access(path) ~= 0
+    and not path:find(" %(deleted%)$") and unistd.access(name, "x") == 0 then
+    return name
+  end
+  return path
+end
+
 --- The command of a process that runs.
 function other.command_of(pid)
-  return {exe = link(pid, "exe"), cwd = link(pid, "cwd"),
-    words = strings(proc(pid, "cmdline"))}
+  local words = strings(proc(pid, "cmdline"))
+  return {exe = program_of(pid, words[1]), cwd = link(pid, "cwd"), words = words}
 end
 
 --- The command `before` as this program would run it; with the options and program of
