@@ -3,6 +3,7 @@
 and rates in all programs."""
 
 import json
+import re
 
 import jsonschema
 import pytest
@@ -219,3 +220,9 @@ def test_interfaces_that_are_up_and_who_has_them(pair):
         assert result.returncode == 0, result.stderr
         entries = {e["port"]: e for e in valid("ports", result.stdout)["interfaces"]}
         assert program.pid in [p["pid"] for p in entries["packet:left"]["processes"]]
+
+
+def test_one_option_for_a_number_of_packets():
+    for program in "trace", "capture", "generate":
+        page = perigee(program, "--help").stdout
+        assert re.search(r"-c,? .*--count", page), f"{program}: {page}"

@@ -2,6 +2,7 @@
 """Two hosts of which one is master and the other holds its records ready, and a NAT on each
 between the same two networks."""
 
+import contextlib
 import os
 import re
 import signal
@@ -139,3 +140,28 @@ def pass_on(client, server):
 def kill(process):
     process.send(signal.SIGKILL)
     process.finish()
+
+
+FLOWS = """
+FastUDPFlows(2000, -1, 60, 2:2:2:2:2:2, 10.0.0.1, 3:3:3:3:3:3, 10.0.0.2, 5000, 3)
+  -> Strip(14) -> CheckIPHeader
+  -> nat :: IPRewriter(pattern 192.0.2.1-192.0.2.9 1024-65535 - - 0 1, drop,
+                       MAPPING_CAPACITY 3000);
+nat[0] -> Discard; nat[1] -> Discard; Idle -> [1] nat;
+"""
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    """Two, which reach each other at two ports of this machine's."""
+    with contextlib.ExitStack() as stack:
+        ports = []
+        for _ in range(2):
+            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            ports.append(listener.getsockname()[1])
+    (tmp_path / "flows.click").write_text(FLOWS)
+    return [Host(tmp_path / name, TOKEN, port=port) for name, port in zip("ab", ports)]
+
+
+def flows(host):
+    return host.start("--keep", "x", "click", host.folder.parent / "flows.click")

@@ -5,7 +5,7 @@ local cli = require("lib.cli")
 local failure = require("core.failure")
 local keep = require("net.keep.keep")
 local ffi = require("ffi")
-local replicas = require("lib.replica.folder")
+local shown = require("lib.replica.shown")
 local tree = require("core.shm.tree")
 local unistd = require("posix.unistd")
 
@@ -43,14 +43,10 @@ local function known(name)
   end
 end
 
--- What the name's replicator does, if there is one.
-local function show_replicator(name)
-  local status = replicas.status(name)
-  if not status then return end
-  local behind = tonumber(status.behind)
-  print(("  replicated: %s; %s; %d records%s"):format(status.role, status.state,
-    tonumber(status.records) or 0, status.role == "master" and behind
-    and (", %d ms behind"):format(behind * 1000) or ""))
+-- How far replication is, if the name is replicated.
+local function show_replication(name)
+  local replication = shown.of_name(name)
+  if replication then print("  replicated: " .. shown.text(replication)) end
 end
 
 local function list()
@@ -63,7 +59,7 @@ local function list()
         print(("  %s: it %s"):format(file, problem))
       end
     end)
-    show_replicator(name)
+    show_replication(name)
   end
 end
 

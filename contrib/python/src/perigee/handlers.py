@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handlers of a Click configuration that runs, through its ControlSocket."""
 
-import contextlib
-import socket
-from types import TracebackType
-from typing import BinaryIO, Self
-
 from perigee.errors import PerigeeError
+from perigee.stream import Stream
 
 _LONGEST_LINE = 65536
 _MOST_DATA = 1 << 26  # bytes
@@ -14,7 +10,7 @@ _GREETING = b"Click::ControlSocket/"
 _OK = range(200, 300)
 
 
-class Handlers:
+class Handlers(Stream):
     """A connection to the ControlSocket of `perigee click -u FILE` or `-p PORT`, or of an
     element in the configuration.
 
@@ -23,20 +19,10 @@ class Handlers:
     """
 
     def __init__(self, address: str | int | tuple[str, int], timeout: float = 30.0) -> None:
-        if isinstance(address, int):
-            address = "127.0.0.1", address
-        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
-        self._socket = socket.socket(family)
+        super().__init__(("127.0.0.1", address) if isinstance(address, int) else address,
+                         timeout, "router")
         try:
-            self._socket.settimeout(timeout)
-            self._socket.connect(address)
-        except OSError as error:
-            self._socket.close()
-            raise PerigeeError(
-                f"can't connect to {address}: {error.strerror or error}") from error
-        self._input: BinaryIO = self._socket.makefile("rb")
-        try:
-            if not self._line().startswith(_GREETING):
+            if not self._line(_LONGEST_LINE).startswith(_GREETING):
                 raise PerigeeError(f"{address} isn't a ControlSocket")
         except PerigeeError:
             self.close()
@@ -48,7 +34,7 @@ class Handlers:
         Raises PerigeeError with the router's sentence if there is none such.
         """
         self._command("READDATA", handler, argument)
-        line = self._line()
+        line = self._line(_LONGEST_LINE).rstrip(b"\r\n")
         size = line[5:].decode(errors="replace") if line.startswith(b"DATA ") else ""
         if not (size.isascii() and size.isdigit() and int(size) <= _MOST_DATA):
             raise PerigeeError(f"{line[:60]!r} came in the place of DATA and a size")
@@ -77,10 +63,7 @@ class Handlers:
         if not handler or any(c.isspace() for c in handler):
             raise PerigeeError(f"{handler!r} isn't the name of a handler")
         content = data.encode(errors="surrogateescape")
-        try:
-            self._socket.sendall(f"{command} {handler} {len(content)}\r\n".encode() + content)
-        except OSError:
-            raise PerigeeError("the router has ended") from None
+        self._send(f"{command} {handler} {len(content)}\r\n".encode() + content)
         code, said = self._answer()
         if code not in _OK:
             raise PerigeeError(said)
@@ -89,43 +72,9 @@ class Handlers:
         """The code of an answer, and its lines."""
         lines = []
         while True:
-            line = self._line().decode(errors="replace")
+            line = self._line(_LONGEST_LINE).decode(errors="replace").rstrip("\r\n")
             if not (line[:3].isascii() and line[:3].isdigit()) or line[3:4] not in (" ", "-"):
                 raise PerigeeError(f"{line[:60]!r} came in the place of an answer")
             lines.append(line[4:])
             if line[3] == " ":
                 return int(line[:3]), "\n".join(lines)
-
-    def _line(self) -> bytes:
-        line = self._heard(self._input.readline, _LONGEST_LINE)
-        if not line.endswith(b"\n"):
-            raise PerigeeError("the router has ended" if len(line) < _LONGEST_LINE
-                               else f"a line of over {_LONGEST_LINE} bytes came")
-        return line.rstrip(b"\r\n")
-
-    def _bytes(self, size: int) -> bytes:
-        data = self._heard(self._input.read, size)
-        if len(data) < size:
-            raise PerigeeError("the router has ended")
-        return data
-
-    def _heard(self, read, size: int) -> bytes:
-        try:
-            return read(size)
-        except TimeoutError:
-            raise PerigeeError("the router doesn't answer") from None
-        except OSError as error:
-            raise PerigeeError(f"the router can't be heard: {error}") from error
-
-    def close(self) -> None:
-        """Close the connection."""
-        with contextlib.suppress(OSError):
-            self._input.close()
-        self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
