@@ -30,10 +30,22 @@ def test_null_sent(tmp_path, after):
 engine.fuse = false io.write("buffered ")"""})
     result = perigee("--eal", "--no-huge", "run", "wrong.lua", cwd=tmp_path)
     assert result.returncode == 1
-    assert re.fullmatch(r"perigee: app 'after': in process\(\)(, at \S+:\d+)?: NULL was used "
+    assert re.fullmatch(r"perigee: app 'after': in process\(\), at \S+(:\d+|\+0x[0-9a-f]+): NULL "
+                        r"was used "
                         r"as a packet, or as an address; which app has sent it: see "
                         r"`perigee --check PROGRAM`\n", result.stderr), result.stderr
     assert result.stdout == "buffered "
+
+
+def test_null_in_c():
+    """The file, and where in it, as addr2line takes it."""
+    script = "require('core.native').pg_take(nil, nil, 1)"
+    result = perigee("snsh", "-e", script)
+    assert result.returncode == 1
+    found = re.match(r"perigee: the program, .*, at perigee\+0x([0-9a-f]+): NULL was used as a "
+                     r"packet", result.stderr)
+    assert found, result.stderr
+    assert "pg_take" in run("addr2line", "-f", "-i", "-e", PERIGEE, found[1]).stdout
 
 
 def test_other_faults_end_the_process_as_ever(tmp_path):

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_common.h>
@@ -60,6 +61,9 @@ void pg_what_call(const struct reader *r, const char *app, char *text, int size)
  * the app it was compiled for, or "". False if it isn't in compiled code. */
 bool pg_where_compiled(const struct reader *r, const void *context, const char **line,
                        const char **app);
+
+/* The same of code in a file, "FILE+0xOFFSET" into `text`: mapped.c. */
+bool pg_where_mapped(const void *context, char *text, size_t size);
 
 /* Put the terminal back as it was when signals were first caught (signals.c). */
 void pg_restore_terminal(void);

@@ -20,15 +20,17 @@ enum { FIRST_PAGE = 4096 }; /* nothing is ever mapped there */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
   const char *line = "", *app = NULL;
-  char call[160];
+  char call[160], place[160];
   signal(number, SIG_DFL);
   if (info->si_code <= 0 || (uintptr_t)info->si_addr >= FIRST_PAGE || !pg_reader)
     return; /* it comes again */
-  bool compiled = pg_where_compiled(pg_reader, context, &line, &app);
+  bool known = pg_where_compiled(pg_reader, context, &line, &app);
+  if (!known && (known = pg_where_mapped(context, place, sizeof place)))
+    line = place;
   pg_what_call(pg_reader, app, call, sizeof call);
   pg_logf(LOG_ERROR, "%s%s%s: NULL was used as a packet, or as an address; which app "
           "has sent it: see `perigee --check PROGRAM`", call,
-          compiled ? ", at " : "", compiled ? line : "");
+          known ? ", at " : "", line);
   pg_end(1);
 }
 
