@@ -2,8 +2,9 @@
 -- For soak.py: joins two ports, and changes the graph every second: apps start anew,
 -- come and go, or move between CPUs; ports are opened and closed; what can't be had is
 -- asked for. Every fourth time it is the plain graph, of which it says "plain" and what
--- its memory holds. Arguments: the two ports, a third one, a folder, a seed, and the
--- seconds between two changes.
+-- its memory holds, and which stays for another time. Before each change it says
+-- "next". Arguments: the two ports, a third one, a folder, a seed, and the seconds
+-- between two changes.
 
 local C = require("core.native")
 local account = require("core.engine.account")
@@ -123,6 +124,9 @@ end
 local rounds, chosen = 0, 0
 local function change()
   rounds = rounds + 1
+  if rounds % 4 == 1 then return end -- the plain graph stays: soak.py looks at it
+  print("next")
+  io.stdout:flush()
   if rounds % 4 == 0 then
     engine.configure(plain())
     return say_plain()
