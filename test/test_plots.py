@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--plot FILE` of programs that measure: figures as SVG or as a page."""
 
+import json
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -50,14 +51,19 @@ def test_connect(tmp_path):
     assert lines >= 4
 
 
-def test_loadtest(tmp_path):
+@pytest.mark.parametrize("words", [
+    ["find-limit", "--sizes", "60,512", "-b", "1e8", "-p", "1e8", "-D", "100ms"],
+    ["mlrsearch", "--sizes", "60", "-b", "1e7", "-D", "50ms", "--duration-sum", "100ms"]])
+def test_loadtest(tmp_path, words):
+    """There is a line for each size that was measured: trials of a late machine are void."""
     picture = tmp_path / "l.svg"
-    plot(picture, "loadtest", "find-limit", "--sizes", "60,512", "-b", "1e8", "-p", "1e8",
-         "-D", "100ms", "--warm-up", 0, "A", "B", "ring:x", "B", "A", "ring:x")
-    assert "Packets lost by rate" in drawn(picture)[0] or not drawn(picture)[1]
-    plot(picture, "loadtest", "mlrsearch", "--sizes", "60", "-b", "1e7", "-D", "50ms",
-         "--duration-sum", "100ms", "--warm-up", 0, "A", "B", "ring:x", "B", "A", "ring:x")
-    drawn(picture)
+    found = json.loads(plot(picture, "loadtest", *words, "--warm-up", 0, "--json", "-",
+                            "A", "B", "ring:x", "B", "A", "ring:x").stdout)
+    measured = [f"{one['size']} bytes" for one in found["results"]
+                if not all(trial.get("void") for trial in one["trials"])]
+    texts, lines = drawn(picture)
+    assert ("Packets lost by rate" in texts) == bool(measured)
+    assert set(measured) <= {*texts, "60 bytes"} and lines >= len(measured)
 
 
 def test_transient(tmp_path):

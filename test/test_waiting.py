@@ -4,8 +4,8 @@
 import os
 import pty
 import subprocess
+import threading
 
-import pytest
 from scapy.all import Ether, wrpcap
 
 from helpers.command import PERIGEE
@@ -14,8 +14,9 @@ FIND_LIMIT = ["loadtest", "find-limit", "--sizes", "60", "-b", "1e7", "-p", "1e7
               "-D", "1.6s", "--warm-up", "0", "A", "B", "ring:x", "B", "A", "ring:x"]
 
 
-def on_terminal(*args):
-    """Standard output, and what came to a terminal that is standard error."""
+def on_terminal(*args, when=lambda said: None):
+    """Standard output, and what came to a terminal that is standard error; when() is called
+    with that at each piece."""
     ours, theirs = pty.openpty()
     try:
         process = subprocess.Popen([PERIGEE, *map(str, args)], stdout=subprocess.PIPE,
@@ -25,6 +26,7 @@ def on_terminal(*args):
         try:
             while data := os.read(ours, 65536):
                 said += data
+                when(said)
         except OSError:  # all have closed it
             pass
         output = process.communicate()[0].decode()
@@ -43,20 +45,23 @@ def test_a_trial(tmp_path):
     assert "trial at" not in result.stdout + result.stderr
 
 
-@pytest.fixture(scope="module")
-def large(tmp_path_factory):
-    """A file of 2 million packets, by its bytes over and over."""
-    path = tmp_path_factory.mktemp("waiting") / "large.pcap"
-    wrpcap(str(path), [Ether() / bytes(46)] * 1000)
-    data = path.read_bytes()
-    with open(path, "ab") as file:
-        for _ in range(1999):
-            file.write(data[24:])
-    return path
+def test_reading(tmp_path):
+    """A file that comes slowly, until something is shown of it."""
+    once, slow, shown = tmp_path / "once.pcap", tmp_path / "slow.pcap", threading.Event()
+    wrpcap(str(once), [Ether() / bytes(46)] * 1000)
+    data = once.read_bytes()
+    os.mkfifo(slow)
 
-
-def test_reading(large):
-    output, said = on_terminal("spread", "--on", "2", "--packets", "2000000", large)
-    assert "2000000 packets" in output
-    # It may be done within a second; what it showed is erased.
-    assert said == "" or f"\r\x1b[Kreading {large}: " in said and said.endswith("\r\x1b[K")
+    def feed():
+        with open(slow, "wb") as file:
+            file.write(data)
+            while not shown.wait(0.1):
+                file.write(data[24:] * 20)
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    begins = f"\r\x1b[Kreading {slow}: "
+    _, said = on_terminal("spread", "--on", "2", slow,
+                          when=lambda said: begins.encode() in said and shown.set())
+    shown.set()
+    feeder.join()
+    assert said.startswith(begins) and said.endswith("\r\x1b[K"), said
