@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * In which file code lies that an address points to, and how far from its begin in the file,
+ * In which file the code is that an address points to, and how far from its begin in the file,
  * as addr2line(1) takes it. For handlers of signals: it takes no lock and no memory.
  */
 #define _GNU_SOURCE
