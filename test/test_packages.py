@@ -37,6 +37,11 @@ def test_the_package_is_installed_run_and_removed(suite):
     assert said.endswith(f"installed, run and removed in {suite}\n")
 
 
+def test_two_builds_are_the_same():
+    said = script("test-reproducible", needs=["dpkg-buildpackage", "dh"])
+    assert said.endswith("packages are the same when built twice\n")
+
+
 @pytest.mark.parametrize("suite", SUITES)
 def test_the_service_in_a_system_that_has_booted(suite):
     said = script("test-service", suite, needs=["debootstrap", "mkfs.ext4", "qemu-system-x86_64"])

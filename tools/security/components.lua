@@ -14,17 +14,22 @@ end
 
 local function quoted(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
 
+-- Where /lib is a link to /usr/lib, dpkg and ldd may say either.
+local function usual(path) return (path:gsub("^/usr/", "/")) end
+
+-- Add the packages that have the very files that ldd names: others, such as cross
+-- compilers, have files of the same name.
 local function add_linked(names, binary)
-  local wanted, patterns = {}, {}
+  local wanted, paths = {}, {}
   for path in output("ldd " .. quoted(binary)):gmatch("(/%S+)") do
-    local file = path:match("[^/]+$")
-    wanted[file] = true
-    patterns[#patterns + 1] = quoted("*/" .. file)
+    path = usual(path)
+    wanted[path] = true
+    paths[#paths + 1] = quoted(path) .. " " .. quoted("/usr" .. path)
   end
   local owners = output(("dpkg-query -S %s 2>/dev/null"):format(
-    table.concat(patterns, " ")))
+    table.concat(paths, " ")))
   for name, of in owners:gmatch("([%w.+-]+)[^\n]-: ([^\n]+)") do
-    if wanted[of:match("[^/]+$")] and name ~= "diversion" then names[name] = true end
+    if wanted[usual(of)] and name ~= "diversion" then names[name] = true end
   end
 end
 
