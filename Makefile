@@ -193,7 +193,7 @@ DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/nat
   click/native/flow_manager.h click/native/flows.h \
   click/native/patterns.h click/native/crc32.h click/native/work.h \
   moongen/native/moongen.h moongen/native/offload.h \
-  moongen/native/measure.h moongen/native/moonsniff.h
+  moongen/native/moonsniff.h
 
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee

@@ -1,2 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
-return require("moongen.tasks.shared").lock
+return {new = require("moongen.tasks.locks").new}

@@ -2,11 +2,11 @@
  *
  * What devices report, and what can be changed while they run.
  */
-#include <stdbool.h>
+#include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include <rte_errno.h>
 #include <rte_ethdev.h>
 
 #include "../../src/native/api.h"
@@ -69,45 +69,39 @@ int mg_device_stats(const struct mg_device *d, struct port_stats *s)
   return 0;
 }
 
-/* Extended statistics, by the device's number (rte_eth_xstats_get). Ports that DPDK
- * doesn't drive have those that every port has. --------------------------------- */
-
-static const char *const names[] = {
-  "rx_good_packets", "tx_good_packets", "rx_good_bytes", "tx_good_bytes",
-  "rx_missed_errors", "rx_errors", "tx_errors", "rx_mbuf_allocation_errors"};
-
-enum { OWN = sizeof names / sizeof *names };
-
-int32_t mg_device_xstats(int32_t id, void *values, uint32_t n)
+/* The port's extended statistics: how many, or -1 and none. The caller frees them. */
+static int32_t xstats(int32_t id, uint32_t room, struct port_xstat **list)
 {
   struct mg_device *d = mg_device(id);
-  struct rte_eth_xstat *to = values;
-  struct port_stats s;
+  *list = NULL;
   if (!d || !d->opened)
     return -ENODEV;
-  if (!d->ports[0].own)
-    return rte_eth_xstats_get(d->ports[0].id, n ? to : NULL, n);
-  if (n < OWN)
-    return OWN;
-  mg_device_stats(d, &s);
-  const uint64_t counts[] = {s.ipackets, s.opackets, s.ibytes, s.obytes,
-                             s.imissed, s.ierrors, s.oerrors, s.rx_nombuf};
-  for (int i = 0; i < OWN; i++)
-    to[i] = (struct rte_eth_xstat){i, counts[i]};
-  return OWN;
+  int32_t n = pg_port_xstats(&d->ports[0], NULL, 0);
+  if (n <= 0 || room < (uint32_t)n || !(*list = calloc(n, sizeof **list)))
+    return n;
+  return RTE_MIN(pg_port_xstats(&d->ports[0], *list, n), n);
 }
 
-int32_t mg_device_xstat_names(int32_t id, void *to, uint32_t n)
+/* They and their names, as rte_eth_xstats_get and rte_eth_xstats_get_names of a device's
+ * number tell them: how many there are, with or without room for them. */
+int32_t mg_device_xstats(int32_t id, void *values, uint32_t room)
 {
-  struct mg_device *d = mg_device(id);
-  struct rte_eth_xstat_name *list = to;
-  if (!d || !d->opened)
-    return -ENODEV;
-  if (!d->ports[0].own)
-    return rte_eth_xstats_get_names(d->ports[0].id, n ? list : NULL, n);
-  if (n < OWN)
-    return OWN;
-  for (int i = 0; i < OWN; i++)
-    snprintf(list[i].name, sizeof list[i].name, "%s", names[i]);
-  return OWN;
+  struct rte_eth_xstat *to = values;
+  struct port_xstat *list;
+  int32_t n = xstats(id, values ? room : 0, &list);
+  for (int32_t i = 0; list && i < n; i++)
+    to[i] = (struct rte_eth_xstat){i, list[i].value};
+  free(list);
+  return n;
+}
+
+int32_t mg_device_xstat_names(int32_t id, void *names, uint32_t room)
+{
+  struct rte_eth_xstat_name *to = names;
+  struct port_xstat *list;
+  int32_t n = xstats(id, names ? room : 0, &list);
+  for (int32_t i = 0; list && i < n; i++)
+    memcpy(to[i].name, list[i].name, sizeof to[i].name);
+  free(list);
+  return n;
 }

@@ -23,6 +23,19 @@
 int32_t mg_more_tasks_than_cpus;
 int32_t mg_goes_on = 1;
 
+/* What leads to all that tasks share. */
+struct mg_shared *mg_shared(void)
+{
+  static union {
+    pthread_mutex_t mutex;
+    struct mg_shared shared;
+  } all = {PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
+  return &all.shared;
+}
+
+_Static_assert(sizeof(pthread_mutex_t) <= sizeof(struct lock) &&
+               sizeof(pthread_cond_t) <= sizeof(struct lock), "tasks/locks.lua");
+
 static _Atomic uint64_t stop_at = UINT64_MAX; /* TSC */
 
 /* A time that is to pass. The clock stands while a task starts: its script is loaded,

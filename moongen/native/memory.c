@@ -44,6 +44,12 @@ void mg_give_caches(void)
   pg_pool_leave();
 }
 
+/* For who waits in Lua for what another task does. */
+void mg_give_wanted_caches(void)
+{
+  mg_look_after_caches();
+}
+
 static bool remember(struct mempool *p)
 {
   if (made == room) {

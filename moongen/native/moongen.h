@@ -27,8 +27,15 @@ enum mg_fault {
   MG_FOREIGN = -3            /* what isn't a buffer of any pool */
 };
 
+/* A lock that tasks share: room for a pthread_mutex_t (tasks/locks.lua). */
+struct lock { uint64_t mutex[8]; };
+
+/* The namespaces of the process (tasks/namespaces.lua), and their lock. */
+struct mg_shared { struct lock lock; void *namespaces; };
+
 /* lifecycle.c ---------------------------------------------------------------- */
 
+struct mg_shared *mg_shared(void);
 int32_t mg_running(double extra_ms);
 void mg_set_runtime(double seconds);
 void mg_task_starts(void);
@@ -63,6 +70,7 @@ struct packet *mg_alloc_now(struct mempool *p, uint32_t length);
 int32_t mg_free(struct packet **bufs, uint32_t n);
 int32_t mg_free_one(struct packet *p);
 void mg_give_caches(void);
+void mg_give_wanted_caches(void);
 void mg_note_array(uint32_t places);
 uint64_t mg_array_places(void);
 void mg_unmark(struct packet **bufs, uint32_t n);
@@ -144,10 +152,12 @@ const char *mg_failure(void);
 
 /* watch.c -------------------------------------------------------------------- */
 
-int32_t mg_watch_count(const uint64_t *from, uint64_t *to);
-int32_t mg_watch_missed(const struct mg_device *d, uint64_t *to);
-int32_t mg_watch_limit(const struct mg_queue *q, uint64_t *to);
-int32_t mg_watch_this_thread(uint64_t *to);
+/* What is copied to shared memory: a count (uint64_t); the packets that came to a device
+ * and that no queue got; the rate a queue to send to is limited to in software, bit/s
+ * with 4 bytes of CRC a packet, 0 if there is none; a thread's CPU time, ns. */
+enum mg_watched { MG_WATCH_COUNT, MG_WATCH_MISSED, MG_WATCH_LIMIT, MG_WATCH_THREAD };
+
+int32_t mg_watch(enum mg_watched what, const void *of, uint64_t *to);
 void mg_unwatch(const uint64_t *to);
 void mg_watch_copy(void);
 
@@ -177,34 +187,7 @@ int32_t mg_send_through(struct mg_queue *q, struct pg_pacer *p, struct packet **
                         uint32_t n);
 int32_t mg_try_send_paced(struct mg_queue *q, struct packet **packets, uint32_t n);
 
-/* shared.c, pipe.c ----------------------------------------------------------- */
-
-struct lock { int32_t unseen; };
-struct barrier { int32_t unseen; };
-struct namespace { int32_t unseen; };
-
-struct lock *mg_lock_new(void);
-void mg_lock(struct lock *l);
-void mg_unlock(struct lock *l);
-int32_t mg_try_lock(struct lock *l, double microseconds);
-struct barrier *mg_barrier_new(uint64_t n);
-void mg_barrier_wait(struct barrier *b);
-void mg_barrier_again(struct barrier *b, uint64_t n);
-struct namespace *mg_namespace(const char *name);
-void mg_namespace_store(struct namespace *ns, const char *key, const char *value,
-                        uint64_t size);
-void mg_namespace_delete(struct namespace *ns, const char *key);
-const char *mg_namespace_get(struct namespace *ns, const char *key, uint64_t *size);
-const char *mg_namespace_next(struct namespace *ns, const char *key);
-struct lock *mg_namespace_lock(struct namespace *ns);
-
-struct mg_pipe { int32_t unseen; };
-
-struct mg_pipe *mg_pipe_new(uint32_t size);
-void mg_pipe_free(struct mg_pipe *p);
-int32_t mg_pipe_put(struct mg_pipe *p, void *data, int32_t grow);
-void *mg_pipe_take(struct mg_pipe *p);
-uint64_t mg_pipe_count(struct mg_pipe *p);
+/* ring.c --------------------------------------------------------------------- */
 
 void *mg_ring_new(uint32_t size, int32_t socket);
 void mg_ring_free(void *ring);

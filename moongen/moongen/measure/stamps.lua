@@ -8,7 +8,7 @@ local bit = require("bit")
 local clock = require("moongen.clock")
 local timesync = require("moongen.measure.timesync")
 local log = require("moongen.log")
-local C = require("core.declare")("native/measure.h")
+local numbers = require("moongen.tasks.numbers")
 
 local M = {tx = {}, rx = {}, device = {}, buffer = {}}
 
@@ -30,7 +30,7 @@ function M.burst(queue)
 end
 
 local function tell_all_packets(device)
-  if C.mg_first_time(C.MG_STAMPS_OF_ALL) == 0 then return end
+  if not numbers.first_time("stamps of all packets") then return end
   log:warn("%s stamps no packets that aren't PTP's: times are the CPU's, taken as a " ..
     "burst is received, so packets of one burst have the same", tostring(device))
 end

@@ -6,10 +6,10 @@ local counters = require("moongen.measure.counters")
 local statistics = require("moongen.measure.statistics")
 local log = require("moongen.log")
 local libmoon = require("moongen.tasks.libmoon")
-local C = require("core.declare")("native/measure.h")
+local numbers = require("moongen.tasks.numbers")
 
 counters.observer = function (counter, interval)
-  if C.mg_web_server(0) ~= 0 then
+  if numbers.last("web servers") > 0 then
     require("moongen.web.webserver").publish(counter, interval)
   end
 end
@@ -18,7 +18,7 @@ local stats = {}
 for name, f in pairs(statistics) do stats[name] = f end
 
 --- How many counters there are, in all tasks.
-function stats.numCounters() return C.mg_counters() end
+function stats.numCounters() return numbers.last("counters") end
 
 -- "name, device, format, file" with the name left out or nil, and queues for devices.
 local function device_counter(direction, name, device, format, file)
@@ -30,12 +30,13 @@ local function device_counter(direction, name, device, format, file)
     log:fatal("Bad device: a counter needs a device or a queue, not %s",
       tostring(device))
   end
-  return counters.of_device(C.mg_counter_new(), direction, name, device, format, file)
+  return counters.of_device(numbers.next("counters"), direction, name, device, format,
+    file)
 end
 
 local function made_by(make)
   return function (direction, name, format, file)
-    return make(C.mg_counter_new(), direction, name, format, file)
+    return make(numbers.next("counters"), direction, name, format, file)
   end
 end
 

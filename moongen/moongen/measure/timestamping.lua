@@ -12,7 +12,7 @@ local stamps = require("moongen.measure.stamps")
 local timesync = require("moongen.measure.timesync")
 local libmoon = require("moongen.tasks.libmoon")
 local log = require("moongen.log")
-local C = require("core.declare")("native/measure.h")
+local numbers = require("moongen.tasks.numbers")
 
 local M = {}
 
@@ -64,7 +64,7 @@ end
 -- What is told with the first latency. How long sending took, and the time since the
 -- queue was last asked for packets, are what the stamps may be off by.
 local function tell_error(sending, waiting)
-  if C.mg_first_time(C.MG_STAMPS_BY_CPU) == 0 then return end
+  if not numbers.first_time("stamps by the CPU") then return end
   log:info("Timestamps are the CPU's, from before a burst is sent to after one was " ..
     "received: the first latency is up to %.0f ns too high", (sending + waiting) * 1e9)
 end

@@ -6,6 +6,8 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local eal = require("core.eal")
 local libmoon = require("moongen.tasks.libmoon")
+local locks = require("moongen.tasks.locks")
+local queue = require("moongen.tasks.pointer_queue")
 local serialize = require("moongen.tasks.serialize")
 
 local pipe = {}
@@ -37,16 +39,23 @@ local function number(first, second)
   return type(first) == "number" and first or second
 end
 
--- Try to take something for up to `wait` microseconds.
-local function poll(take, self, wait)
-  wait = wait or 0
-  repeat
+local function poll_on(take, self, wait)
+  while wait >= STEP_US do
+    wait = wait - STEP_US
+    libmoon.sleepMicrosIdle(STEP_US)
     local value = take(self)
     if value ~= nil then return value end
-    wait = wait - STEP_US
-    if wait >= 0 then libmoon.sleepMicrosIdle(STEP_US) end
-  until wait < 0
+  end
   return nil
+end
+
+-- Try to take something for up to `wait` microseconds. Mostly there is something, or
+-- nobody waits: LuaJIT compiles callers' loops if there is no loop in this one.
+local function poll(take, self, wait)
+  local value = take(self)
+  if value ~= nil or not wait or wait < STEP_US then return value end
+  value = poll_on(take, self, wait)
+  return value
 end
 
 -- Take something, or nothing when the script is to end.
@@ -58,34 +67,32 @@ local function wait_for(take, self)
   return nil
 end
 
-local function count(self) return tonumber(C.mg_pipe_count(self.pipe)) end
+local function count(self) return self.pipe.count end
 
 -- Slow pipes: a message is its size and a serialized text, in memory of C's. ----------
 
-pcall(ffi.cdef, "void *malloc(size_t size);")
-pcall(ffi.cdef, "void free(void *memory);")
 local HEADER = ffi.sizeof("uint64_t")
 
 --- A pipe for any values; any number of tasks may write and read.
 function pipe.newSlowPipe()
-  return setmetatable({pipe = C.mg_pipe_new(DEFAULT_SIZE)}, SlowPipe)
+  return setmetatable({pipe = queue.new(DEFAULT_SIZE)}, SlowPipe)
 end
 
 --- Send the values, as one message.
 function SlowPipe:send(...)
   local text = serialize.encode(...)
-  local m = ffi.cast("char *", ffi.C.malloc(HEADER + #text))
+  local m = locks.memory("char", HEADER + #text)
   ffi.cast("uint64_t *", m)[0] = #text
   ffi.copy(m + HEADER, text, #text)
-  C.mg_pipe_put(self.pipe, m, 1)
+  queue.put(self.pipe, m, true)
 end
 
 local function take_text(self)
-  local m = C.mg_pipe_take(self.pipe)
+  local m = queue.take(self.pipe)
   if m == nil then return nil end
   m = ffi.cast("char *", m)
   local text = ffi.string(m + HEADER, ffi.cast("uint64_t *", m)[0])
-  ffi.C.free(m)
+  locks.free(m)
   return text
 end
 
@@ -108,25 +115,25 @@ end
 
 function SlowPipe:delete()
   self:empty()
-  C.mg_pipe_free(self.pipe)
+  queue.free(self.pipe)
 end
 
 -- Fast pipes --------------------------------------------------------------------------
 
 --- A pipe for pointers. It grows from `size` (default 512) when send() finds it full.
 function pipe.newFastPipe(first, size)
-  return setmetatable({pipe = C.mg_pipe_new(number(first, size) or DEFAULT_SIZE)},
+  return setmetatable({pipe = queue.new(number(first, size) or DEFAULT_SIZE)},
     FastPipe)
 end
 
-function FastPipe:send(pointer) C.mg_pipe_put(self.pipe, pointer, 1) end
+function FastPipe:send(pointer) queue.put(self.pipe, pointer, true) end
 
 --- Send it unless the pipe is full: true or false.
-function FastPipe:trySend(pointer) return C.mg_pipe_put(self.pipe, pointer, 0) ~= 0 end
+function FastPipe:trySend(pointer) return queue.put(self.pipe, pointer, false) end
 
 local function take_pointer(self)
-  local pointer = C.mg_pipe_take(self.pipe)
-  if pointer == nil then return nil end
+  local pointer = queue.take(self.pipe)
+  if pointer == nil then return nil end -- or a pointer to nothing was sent
   return pointer
 end
 
@@ -138,7 +145,7 @@ function FastPipe:tryRecv(wait) return poll(take_pointer, self, wait) end
 function FastPipe:recv() return wait_for(take_pointer, self) end
 
 FastPipe.count = count
-function FastPipe:delete() C.mg_pipe_free(self.pipe) end
+function FastPipe:delete() queue.free(self.pipe) end
 
 -- Packet rings ------------------------------------------------------------------------
 
@@ -188,7 +195,7 @@ function pipe.sendToSlowPipe(_, slow, ...)
 end
 
 function pipe.sendToFastPipe(_, fast, pointer)
-  return C.mg_pipe_put(type(fast) == "table" and fast.pipe or fast, pointer, 0) ~= 0
+  return queue.put(type(fast) == "table" and fast.pipe or fast, pointer, false)
 end
 
 return pipe

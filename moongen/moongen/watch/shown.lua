@@ -30,7 +30,7 @@ end
 
 local function show_count(name, from)
   local to = address(name)
-  if to then C.mg_watch_count(from, to) end
+  if to then C.mg_watch(C.MG_WATCH_COUNT, from, to) end
 end
 
 local function write(name, text)
@@ -60,7 +60,7 @@ function shown.device(d)
   local path = ("devices/%d/"):format(d.id)
   local missed = address(path .. "missed")
   if not missed then return end
-  C.mg_watch_missed(d, missed)
+  C.mg_watch(C.MG_WATCH_MISSED, d, missed)
   write(path .. "port", ffi.string(d.text))
   for q = 0, d.nrx - 1 do
     show_queue(("%srx/%d/"):format(path, q), d.rx + q, "missed")
@@ -69,7 +69,7 @@ function shown.device(d)
     local below = ("%stx/%d/"):format(path, q)
     show_queue(below, d.tx + q, "dropped")
     local limit = address(below .. "limit")
-    if limit then C.mg_watch_limit(d.tx + q, limit) end
+    if limit then C.mg_watch(C.MG_WATCH_LIMIT, d.tx + q, limit) end
   end
 end
 
@@ -86,7 +86,9 @@ end
 
 --- This thread is the task for which shown.task gave that.
 function shown.this_task(number)
-  if number then C.mg_watch_this_thread(ffi.cast("uint64_t *", number)) end
+  if number then
+    C.mg_watch(C.MG_WATCH_THREAD, nil, ffi.cast("uint64_t *", number))
+  end
 end
 
 --- The task has ended.

@@ -6,13 +6,13 @@
 local device = require("device")
 local libmoon = require("moongen.tasks.libmoon")
 local namespaces = require("namespaces")
+local numbers = require("moongen.tasks.numbers")
 local pipe = require("pipe")
 local clock = require("moongen.clock")
 local http = require("lib.control.http")
 local log = require("moongen.log")
 local sockets = require("lib.sockets")
 local turbo = require("moongen.web.turbo")
-local C = require("core.declare")("native/measure.h")
 
 local M = {}
 
@@ -29,12 +29,12 @@ local share = namespaces.get("moongen.web.webserver")
 --- {pattern, class} each.
 function M.startWebserverTask(options, ...)
   if not share.updates then share.updates = pipe:newSlowPipe() end
-  C.mg_web_server(1)
+  numbers.next("web servers")
   return libmoon.startSharedTask("__LM_WEBSERVER_TASK", options or {}, ...)
 end
 
 --- Is there a server?
-function M.running() return C.mg_web_server(0) ~= 0 end
+function M.running() return numbers.last("web servers") > 0 end
 
 local updates -- the pipe, once there is one
 
