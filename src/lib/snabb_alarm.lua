@@ -23,4 +23,13 @@ function snabb_alarm.declare(id, options)
     {perceived_severity = options.severity, alarm_text = options.text})
 end
 
+--- The alarm of an app that looks for a next hop by `protocol` ("ARP"), which resolves
+--- `what` ("IP address").
+function snabb_alarm.unresolved(protocol, what)
+  return snabb_alarm.declare(protocol:lower() .. "-resolution", {
+    severity = "critical",
+    description = ("Raise up if %s app cannot resolve %s"):format(protocol, what),
+    text = ("Make sure you can %s resolve IP addresses on NIC"):format(protocol)})
+end
+
 return snabb_alarm

@@ -4,17 +4,16 @@
 
 local arp = require("net.neighbor.arp")
 local ffi = require("ffi")
-local address = require("lib.stack.address")
+local addresses = require("lib.addresses")
 local ip4 = require("net.ip.ip4")
 local counter = require("core.counter")
-local failure = require("core.failure")
-local lib = require("core.lib")
 local link = require("core.link")
-local next_hop = require("lib.next_hop")
+local next_hop = require("net.neighbor.next_hop")
 local packet = require("core.packet")
+local snabb_alarm = require("lib.snabb_alarm")
 
 local C = ffi.C
-local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+local receive, transmit = link.receive, link.transmit
 
 local ETHERNET, LENGTH = ip4.ETHERNET, arp.FRAME -- bytes: of the header, with ARP's
 local REQUEST, REPLY = arp.REQUEST, arp.REPLY
@@ -26,8 +25,8 @@ local EVERYBODY = mac_t(255, 255, 255, 255, 255, 255)
 local count = next_hop.count
 
 local ARP = {
-  protocol = {name = "ARP", address = address.Ip4, counter = "next-hop-macaddr-v4",
-              what = "IP address"},
+  protocol = {name = "ARP", text = addresses.text, bytes = 4,
+              counter = "next-hop-macaddr-v4"},
   needs_packets = true, tick_seconds = 0.2,
   shm = {
     ["next-hop-macaddr-v4"] = {counter}, ["drop-arp-invalid-packets"] = {counter},
@@ -39,12 +38,6 @@ local ARP = {
 }
 ARP.__index, ARP.reconfig_keeps = ARP, next_hop.kept
 
-local ARGUMENTS = {
-  self_mac = {default = false}, self_ip = {required = true},
-  next_mac = {default = false}, next_ip = {default = false},
-  alarm_notification = {default = false}, shared_next_mac_key = {},
-}
-
 -- An ARP packet to the MAC address `to`.
 local function make(operation, mac, ip, to, to_mac, to_ip)
   local p = packet.resize(packet.allocate(), LENGTH)
@@ -54,12 +47,7 @@ end
 
 --- ARP{self_ip=, next_ip= or next_mac=, self_mac=, ...}: the README tells.
 function ARP:new(arg)
-  local o = lib.parse(arg, ARGUMENTS)
-  if not (o.next_mac or o.next_ip) then
-    failure.usage("ARP needs next_ip, to find the next hop's MAC address, or next_mac")
-  end
-  next_hop.begin(setmetatable(o, ARP))
-  return o
+  return next_hop.new(ARP, arg, {}, snabb_alarm.unresolved("ARP", "IP address"))
 end
 
 local function ask(self, output)
@@ -106,30 +94,12 @@ local function from_south(self, input, north, south, n)
   end
 end
 
-local function from_north(self, input, south, n)
-  local next_mac, self_mac = self.next_mac, self.self_mac
-  for _ = 1, n do
-    local p = receive(input)
-    if p.length < ETHERNET then
-      counter.add(self.shm["drop-arp-invalid-packets"])
-      packet.free(p)
-    else
-      ffi.copy(p.data, next_mac, 6)
-      ffi.copy(p.data + 6, self_mac, 6)
-      transmit(south, p)
-    end
-  end
+local function too_short(self, p)
+  counter.add(self.shm["drop-arp-invalid-packets"])
+  packet.free(p)
 end
 
 function ARP:tick() next_hop.seek(self, ask) end
-
-function ARP:push()
-  local input, output = self.input, self.output
-  next_hop.seek(self, ask)
-  from_south(self, input.south, output.north, output.south, nreadable(input.south))
-  if self.next_mac then
-    from_north(self, input.north, output.south, nreadable(input.north))
-  end
-end
+function ARP:push() next_hop.push(self, ask, from_south, too_short) end
 
 return {ARP = ARP}

@@ -6,11 +6,10 @@ local C = require("core.native")
 local cut = require("net.fragment.cut")
 local ip4 = require("net.ip.ip4")
 local counter = require("core.counter")
-local failure = require("core.failure")
+local fragmenter = require("lib.fragmenter")
 local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
-local rate_alarm = require("lib.rate_alarm")
 local wire = require("net.wire.bytes")
 
 local band, bor = bit.band, bit.bor
@@ -20,17 +19,9 @@ local read16, write16 = wire.read16, wire.write16
 local ETHERNET = ip4.ETHERNET
 local DONT_FRAGMENT, MORE, OFFSET = 0x4000, 0x2000, 0x1fff
 -- "Every internet module must be able to forward a datagram of 68 octets": RFC 791.
-local LEAST_MTU, FRAGMENTS_A_SECOND = 68, 10000
+local LEAST_MTU = 68
 
-local fragment = {}
-
---- The first packet's fragments have the id after this one, if it is a number.
-fragment.deterministic_first_fragment_id = false
-
---- Let ids be the same in each run, for tests.
-function fragment.use_deterministic_first_fragment_id()
-  fragment.deterministic_first_fragment_id = 0x4242
-end
+local fragment = fragmenter.module(0x4242)
 
 local Fragmenter = {
   needs_packets = true, tick_seconds = 0.2,
@@ -48,17 +39,7 @@ fragment.Fragmenter = Fragmenter
 --- Fragmenter{mtu=}: bytes of the longest packet, without its Ethernet header.
 function Fragmenter:new(arg)
   local o = lib.parse(arg, {mtu = {required = true}})
-  local mtu = tonumber(o.mtu)
-  if not mtu or mtu % 1 ~= 0 or mtu < LEAST_MTU or mtu > 65535 then
-    failure.usage("the Fragmenter's mtu must be a whole number from %d to 65535, not "
-      .. "'%s'", LEAST_MTU, tostring(o.mtu))
-  end
-  o.mtu, o.rest = mtu, cut.room()
-  o.next_fragment_id = fragment.deterministic_first_fragment_id
-    or math.random(0, 0xffff)
-  o.alarm = rate_alarm.new(o, "out-ipv4-frag", FRAGMENTS_A_SECOND,
-    "outgoing-ipv4-fragments", "Outgoing IPv4 fragments over N fragments/s",
-    "More than 10,000 outgoing IPv4 fragments per second")
+  fragmenter.prepare(o, fragment, "ipv4", LEAST_MTU, 0xffff)
   return setmetatable(o, Fragmenter)
 end
 
@@ -68,11 +49,6 @@ local function fresh_id(self)
   return self.next_fragment_id
 end
 
--- Send so many packets.
-local function send_all(output, packets, n)
-  for i = 0, n - 1 do transmit(output, packets[i]) end
-end
-
 -- Send `p`, whose length is right, in parts.
 local function send_parts(self, output, p)
   local ip, rest = p.data + ETHERNET, self.rest
@@ -80,10 +56,7 @@ local function send_parts(self, output, p)
   if not is_part then write16(ip + 4, fresh_id(self)) end
   local n = cut.ip4(p, p.data_off + ETHERNET, ETHERNET, self.mtu, false,
     C.PACKET_HEADROOM, rest)
-  p.no_flags = 0 -- of the packet that it was
-  transmit(output, p)
-  send_all(output, rest, n)
-  counter.add(self.shm["out-ipv4-frag"], n + 1)
+  fragmenter.send(self, output, p, n)
 end
 
 -- An IPv4 packet longer than the MTU.

@@ -7,28 +7,18 @@ local C = require("core.native")
 local cut = require("net.fragment.cut")
 local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
-local failure = require("core.failure")
+local fragmenter = require("lib.fragmenter")
 local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
 local pmtu = require("apps.ipv6.pmtu")
-local rate_alarm = require("lib.rate_alarm")
 
 local band = bit.band
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 
 local ETHERNET, HEADERS = ip6.ETHERNET, ip6.HEADERS
-local FRAGMENTS_A_SECOND = 10000
 
-local fragment = {}
-
---- The first packet's fragments have the id after this one, if it is a number.
-fragment.deterministic_first_fragment_id = false
-
---- Let ids be the same in each run, for tests.
-function fragment.use_deterministic_first_fragment_id()
-  fragment.deterministic_first_fragment_id = 0x42424242
-end
+local fragment = fragmenter.module(0x42424242)
 
 local Fragmenter = {
   needs_packets = true, tick_seconds = 0.2,
@@ -53,21 +43,11 @@ local ARGUMENTS = {
 --- Fragmenter{mtu=, pmtud=, pmtu_timeout=, pmtu_local_addresses=}: the README tells.
 function Fragmenter:new(arg)
   local o = lib.parse(arg, ARGUMENTS)
-  local mtu = tonumber(o.mtu)
-  if not mtu or mtu % 1 ~= 0 or mtu < ip6.LEAST_MTU or mtu > 65535 then
-    failure.usage("the Fragmenter's mtu must be a whole number from %d to 65535, not "
-      .. "'%s'", ip6.LEAST_MTU, tostring(o.mtu))
-  end
-  o.mtu, o.rest = mtu, cut.room()
-  o.next_fragment_id = fragment.deterministic_first_fragment_id
-    or math.random(0, 0xffffffff)
+  fragmenter.prepare(o, fragment, "ipv6", ip6.LEAST_MTU, 0xffffffff)
   if o.pmtud then
     o.paths = pmtu.new(o.pmtu_timeout, o.pmtu_local_addresses)
     o.is_time_to_expire = lib.throttle(o.pmtu_timeout / 10)
   end
-  o.alarm = rate_alarm.new(o, "out-ipv6-frag", FRAGMENTS_A_SECOND,
-    "outgoing-ipv6-fragments", "Outgoing IPv6 fragments over N fragments/s",
-    "More than 10,000 outgoing IPv6 fragments per second")
   return setmetatable(o, Fragmenter)
 end
 
@@ -78,20 +58,12 @@ function Fragmenter.reconfig_keeps(fresh, running)
   return {"alarm", "next_fragment_id", known and new and "paths" or nil}
 end
 
--- Send so many packets.
-local function send_all(output, packets, n)
-  for i = 0, n - 1 do transmit(output, packets[i]) end
-end
-
 -- Send `p`, which ends with its payload, in parts, in packets of at most `mtu` bytes.
 local function send_parts(self, output, p, mtu)
   self.next_fragment_id = band(self.next_fragment_id + 1, 0xffffffff)
   local rest = self.rest
   local n = cut.ip6(p, ETHERNET, mtu, self.next_fragment_id, C.PACKET_HEADROOM, rest)
-  p.no_flags = 0 -- of the packet that it was
-  transmit(output, p)
-  send_all(output, rest, n)
-  counter.add(self.shm["out-ipv6-frag"], n + 1)
+  fragmenter.send(self, output, p, n)
 end
 
 -- An IPv6 packet longer than the MTU of the path, maybe.

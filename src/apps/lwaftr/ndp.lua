@@ -3,27 +3,25 @@
 -- into packets that go south, and answers solicitations of its own address. Until it
 -- is known, packets wait in the link. Arguments, links and counters are upstream's.
 
-local ffi = require("ffi")
-local address = require("lib.stack.address")
+local addresses = require("lib.addresses")
 local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
-local failure = require("core.failure")
-local lib = require("core.lib")
 local link = require("core.link")
 local nd = require("net.neighbor.nd")
-local next_hop = require("lib.next_hop")
+local next_hop = require("net.neighbor.next_hop")
 local packet = require("core.packet")
+local snabb_alarm = require("lib.snabb_alarm")
 
-local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+local receive, transmit = link.receive, link.transmit
 
-local ETHERNET, HEADERS, ICMP = ip6.ETHERNET, ip6.HEADERS, ip6.ICMP
+local HEADERS, ICMP = ip6.HEADERS, ip6.ICMP
 local FIRST, LAST = 133, 137 -- types of neighbour discovery (RFC 4861, section 4)
 
 local count = next_hop.count
 
 local NDP = {
-  protocol = {name = "NDP", address = address.Ip6, counter = "next-hop-macaddr-v6",
-              what = "IPv6 address"},
+  protocol = {name = "NDP", text = addresses.text, bytes = 16,
+              counter = "next-hop-macaddr-v6"},
   needs_packets = true, tick_seconds = 0.2,
   shm = {
     ["next-hop-macaddr-v6"] = {counter},
@@ -35,21 +33,10 @@ local NDP = {
 }
 NDP.__index, NDP.reconfig_keeps = NDP, next_hop.kept
 
-local ARGUMENTS = {
-  self_mac = {default = false}, self_ip = {required = true},
-  next_mac = {default = false}, next_ip = {default = false},
-  is_router = {default = true}, alarm_notification = {default = false},
-  shared_next_mac_key = {},
-}
-
 --- NDP{self_ip=, next_ip= or next_mac=, self_mac=, ...}: the README tells.
 function NDP:new(arg)
-  local o = lib.parse(arg, ARGUMENTS)
-  if not (o.next_mac or o.next_ip) then
-    failure.usage("NDP needs next_ip, to find the next hop's MAC address, or next_mac")
-  end
-  next_hop.begin(setmetatable(o, NDP))
-  return o
+  return next_hop.new(NDP, arg, {is_router = {default = true}},
+    snabb_alarm.unresolved("NDP", "IPv6 address"))
 end
 
 local function ask(self, south)
@@ -107,27 +94,9 @@ local function from_south(self, input, north, south, n)
   end
 end
 
-local function from_north(self, input, south, n)
-  local next_mac, self_mac = self.next_mac, self.self_mac
-  for _ = 1, n do
-    local p = receive(input)
-    if p.length >= ETHERNET then
-      ffi.copy(p.data, next_mac, 6)
-      ffi.copy(p.data + 6, self_mac, 6)
-    end
-    transmit(south, p)
-  end
-end
+local function too_short(_, p, south) transmit(south, p) end
 
 function NDP:tick() next_hop.seek(self, ask) end
-
-function NDP:push()
-  local input, output = self.input, self.output
-  next_hop.seek(self, ask)
-  from_south(self, input.south, output.north, output.south, nreadable(input.south))
-  if self.next_mac then
-    from_north(self, input.north, output.south, nreadable(input.north))
-  end
-end
+function NDP:push() next_hop.push(self, ask, from_south, too_short) end
 
 return {NDP = NDP}

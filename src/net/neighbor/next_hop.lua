@@ -1,38 +1,39 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What ARP and NDP have in common: when the next hop's MAC address is asked for, and
 -- what becomes of the answer. With several queues only one process hears that, and
--- informs the others by shared memory. Where lib.yang.alarms is to be had (Snabb's), an
--- alarm is raised as long as the address isn't known.
+-- informs the others by shared memory. An alarm is raised as long as the address isn't
+-- known. Packets that go south wait in the link until then, and get both addresses.
 --
 -- The app has `next_ip`, `next_mac` (false: not known yet), `self_mac`, `neighbors` (a
 -- cache that knows when to ask), `restless` (core.repush: until it has asked), `alarm`,
 -- `alarm_notification`, `shared_next_mac_key` and `protocol`, a table {name = "ARP",
--- address = the C type of next_ip, counter = the name of that of the next hop's
--- address, what = what it resolves, as alarms say}.
+-- text(string) = an address as users read it, bytes = how many next_ip has, counter =
+-- the name of that of the next hop's address}.
 
 local arp = require("net.neighbor.arp")
 local cache = require("net.neighbor.cache")
 local ffi = require("ffi")
-local address = require("lib.stack.address")
 local counter = require("core.counter")
+local failure = require("core.failure")
 local lib = require("core.lib")
+local link = require("core.link")
 local shm = require("core.shm")
-local snabb_alarm = require("lib.snabb_alarm")
 
 local next_hop = {}
 
 local INTERVAL_SECONDS = 3 -- between requests
 local NEXT_HOP = 1 -- its key in `neighbors`
+local ETHERNET = 14 -- bytes of its header
 
 local mac_t = ffi.typeof("uint8_t[6]")
 local number_t = ffi.typeof("union { uint64_t number; uint8_t bytes[8]; }")
-local mac_p = ffi.typeof("$ *", address.Mac)
 
-local function text(kind, bytes) return ffi.cast(kind, bytes)[0]:getString() end
+local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 
 local function ip_text(app)
-  return text(ffi.typeof("$ *", app.protocol.address), app.next_ip)
+  return app.protocol.text(ffi.string(app.next_ip, app.protocol.bytes))
 end
+
 
 local function random_mac()
   local mac = lib.random_bytes(6)
@@ -40,27 +41,37 @@ local function random_mac()
   return mac
 end
 
-local function new_alarm(protocol)
-  return snabb_alarm.declare(protocol.name:lower() .. "-resolution", {
-    severity = "critical",
-    description = ("Raise up if %s app cannot resolve %s"):format(protocol.name,
-      protocol.what),
-    text = ("Make sure you can %s resolve IP addresses on NIC"):format(protocol.name)})
-end
+-- The arguments that both have.
+local ARGUMENTS = {
+  self_mac = {default = false}, self_ip = {required = true},
+  next_mac = {default = false}, next_ip = {default = false},
+  alarm_notification = {default = false}, shared_next_mac_key = {},
+}
 
---- Give the app what is missing: an address of its own, and the alarm. It asks at once.
-function next_hop.begin(app)
+--- An app of the class, whose arguments are those of both and `more`; `alarm` has
+--- raise() and clear(). It asks at once.
+function next_hop.new(class, arg, more, alarm)
+  local name, arguments = class.protocol.name, {}
+  for _, list in ipairs{ARGUMENTS, more} do
+    for key, of in pairs(list) do arguments[key] = of end
+  end
+  local app = setmetatable(lib.parse(arg, arguments), class)
+  if not (app.next_mac or app.next_ip) then
+    failure.usage("%s needs next_ip, to find the next hop's MAC address, or next_mac",
+      name)
+  end
   app.has_random_mac = not app.self_mac
   app.self_mac = app.self_mac or random_mac()
-  arp.check_own(app.protocol.name, app.self_mac)
-  app.alarm = new_alarm(app.protocol)
+  arp.check_own(name, app.self_mac)
+  app.alarm = alarm
   app.neighbors, app.restless = cache.new{between = INTERVAL_SECONDS}, true
+  return app
 end
 
 -- Do two apps ask for the same address?
 local function same_next_ip(a, b)
   if not (a.next_ip and b.next_ip) then return false end
-  local size = ffi.sizeof(a.protocol.address)
+  local size = a.protocol.bytes
   return ffi.string(a.next_ip, size) == ffi.string(b.next_ip, size)
 end
 
@@ -97,7 +108,7 @@ local function resolved(app, mac)
   if engine.now() >= (app.next_line or 0) then
     app.next_line = app.next_mac and engine.now() + INTERVAL_SECONDS
     print(("%s: '%s' resolved (%s)"):format(app.protocol.name, ip_text(app),
-      text(mac_p, mac)))
+      app.protocol.text(ffi.string(mac, 6))))
   end
   if app.alarm_notification then app.alarm:clear() end
   app.next_mac, app.restless = mac, true -- (others look for it in their tick())
@@ -141,6 +152,33 @@ function next_hop.seek(app, ask)
   local south = app.output.south
   if south and is_due(app) then ask(app, south) end
   look(app)
+end
+
+-- Write both addresses into packets to the next hop. What is no frame is too_short's.
+local function to_next_hop(app, input, south, n, too_short)
+  local next_mac, self_mac = app.next_mac, app.self_mac
+  for _ = 1, n do
+    local p = receive(input)
+    if p.length < ETHERNET then
+      too_short(app, p, south)
+    else
+      ffi.copy(p.data, next_mac, 6)
+      ffi.copy(p.data + 6, self_mac, 6)
+      transmit(south, p)
+    end
+  end
+end
+
+--- The apps' push(): seek(app, ask); what comes from the south, to
+--- from_south(app, link, north, south, n); and once the next hop is known, what goes
+--- there. A packet that is no frame goes to too_short(app, p, south).
+function next_hop.push(app, ask, from_south, too_short)
+  local input, output = app.input, app.output
+  next_hop.seek(app, ask)
+  from_south(app, input.south, output.north, output.south, nreadable(input.south))
+  if app.next_mac then
+    to_next_hop(app, input.north, output.south, nreadable(input.north), too_short)
+  end
 end
 
 --- Count the packet under the name `what`.
