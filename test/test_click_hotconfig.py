@@ -1,41 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`click -R`: a router's configuration is exchanged while it runs, by a control socket."""
 
-import socket
 import time
 
 import pytest
 
+from helpers.click_control import ask, connect
 from helpers.command import PERIGEE, TIMEOUT_S, running
 
 OLD = "Idle -> s :: Switch(0) -> Idle; s[1] -> Idle; c :: Idle"
 NEW = "Idle -> s :: Switch(1) -> Idle; s[1] -> Idle; DriverManager(wait_stop, stop)"
-
-
-def connect(path):
-    """A file of the control socket there, once it listens."""
-    end = time.monotonic() + TIMEOUT_S
-    while True:
-        control = socket.socket(socket.AF_UNIX)
-        try:
-            control.connect(str(path))
-            return control.makefile("rw", newline="")
-        except OSError:
-            assert time.monotonic() < end
-            time.sleep(0.05)
-
-
-def ask(control, command):
-    """The lines of the reply, and the data behind it if there are any."""
-    control.write(command + "\r\n")
-    control.flush()
-    lines = [control.readline().rstrip()]
-    while lines[-1][3] == "-":
-        lines.append(control.readline().rstrip())
-    if not command.startswith("READ") or not lines[-1].startswith("200"):
-        return lines
-    length = int(control.readline().split()[1])
-    return control.read(length)
 
 
 @pytest.mark.fast

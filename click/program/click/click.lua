@@ -15,6 +15,7 @@ local placement = require("core.cpus.placement")
 local reconfigure = require("program.click.reconfigure")
 local registry = require("click.registry")
 local requirements = require("click.language.requirements")
+local saving = require("program.click.saving")
 local source = require("program.click.source")
 local stat = require("posix.sys.stat")
 local threads = require("program.click.threads")
@@ -48,6 +49,10 @@ local SPECS = {
     help = "A file descriptor that is a control connection."},
   {names = {"allow-reconfigure"}, letter = "R", field = "allow_reconfigure",
     help = "Provide the handler 'hotconfig'."},
+  {names = {"save-config"}, value = "FILE", field = "save_config",
+    help = "Save what hotconfig changes; if FILE is there at the start, it is run."},
+  {names = {"last-good"}, value = "FOLDER", field = "last_good",
+    help = "Remember what has run for 5 s; run that when the newest can't be."},
   {names = {"handler"}, letter = "h", value = "ELEMENT.H", field = "handlers",
     list = true, help = "Write what this read handler says, at the end."},
   {names = {"exit-handler"}, letter = "x", value = "ELEMENT.H", field = "exit_handler",
@@ -137,17 +142,6 @@ end
 
 -- Running --------------------------------------------------------------------------
 
-local function run_router(router, o, file, reporter)
-  if o.quit then return router end
-  if #router.elements == 0 then
-    reporter:warning("%s: configuration has no elements, exiting", file)
-    return router
-  end
-  return reconfigure.run(router, o.allow_reconfigure and function (text, errh, old)
-    return make_router(text, "config", o, errh, old)
-  end)
-end
-
 -- Take what DPDK is told; false, if that is wrong.
 local function take_dpdk(o, reporter)
   local cpus, problem = dpdk.take(o.dpdk or {})
@@ -156,21 +150,42 @@ local function take_dpdk(o, reporter)
   return true
 end
 
--- Run it on the threads that StaticThreadSched names. Returns the router, which may be
--- another one, and true if it has run.
-local function run_threads(router, text, file, o, reporter)
-  local plan = not o.quit and threads.plan(router, o, reporter)
-  if not plan then return router, false end
-  if threads.run(router, plan, text, o, reporter) then return router, true end
-  return make_router(text, file, o, reporter), false
+-- Let it run on one CPU: run(changed) does.
+local function start_router(run, router, o, reporter)
+  run.router, run.run = router, function () end
+  if o.quit then return end
+  if #router.elements == 0 then
+    return reporter:warning("%s: configuration has no elements, exiting", run.file)
+  end
+  local ok, err = pcall(router.activate, router)
+  if not ok then
+    router:close()
+    error(err, 0)
+  end
+  local make = o.allow_reconfigure and function (text, errh, old)
+    return make_router(text, "config", o, errh, old)
+  end
+  function run.run(changed)
+    run.router = reconfigure.run(router, make, changed)
+  end
 end
 
--- Run copies on several CPUs, if that is asked for and can be: true if it has run.
-local function run_copies(router, text, o, reporter)
+-- Start it on the threads that StaticThreadSched names. Returns the router, which may
+-- be another one, and what runs it if it has started.
+local function start_threads(router, run, o, reporter)
+  local plan = not o.quit and threads.plan(router, o, reporter)
+  if not plan then return router end
+  local go = threads.start(router, plan, run.text, o, reporter)
+  if go then return router, go end
+  return make_router(run.text, run.file, o, reporter)
+end
+
+-- Start copies on several CPUs, if that is asked for and can be: what runs them.
+local function start_copies(router, run, o, reporter)
   local cpus = not o.quit and #router.elements > 0 and copies.wanted(o)
   if not cpus then
     placement.use(nil) -- elements aren't placed one by one
-    return false
+    return nil
   end
   local list = copies.division(router, #cpus)
   local why, meets = copies.problem(router, o, #cpus, list)
@@ -181,9 +196,40 @@ local function run_copies(router, text, o, reporter)
     reporter:warning("flows stay on their CPUs: %s", unbalanced)
   end
   placement.use(nil)
-  if why then return false end
-  copies.run(router, text, o, cpus, list, meets)
-  return true
+  if why then return nil end
+  return copies.start(router, run.text, o, cpus, list, meets)
+end
+
+-- Start what the options name: {text =, router =, run = a function}; or nil.
+local function start(o, reporter)
+  local run = {}
+  run.text, run.file = source.read(o, reporter)
+  local router = run.text and make_router(run.text, run.file, o, reporter)
+  if not router then return nil end
+  run.written = not o.output
+    or source.write(o.output, router:handler_read("flatconfig"), reporter)
+  run.began = handlers.clock()
+  local settled, go = start_threads(router, run, o, reporter)
+  if not settled then return nil end
+  go = go or start_copies(settled, run, o, reporter)
+  run.router, run.run = settled, go
+  if not go then start_router(run, settled, o, reporter) end
+  return run
+end
+
+local function run_started(o, reporter)
+  local run, changed
+  if o.quit then run = start(o, reporter)
+  else run, changed = saving.start(o, reporter, start) end
+  if not run then return 1 end
+  run.run(changed)
+  local router = run.router
+  if o.time then print(handlers.elapsed(run.began)) end
+  local ok = handlers.print_all(router, o.handlers or {}, reporter) and run.written
+  local status = ok and 0 or 1
+  if o.exit_handler then status = handlers.status(router, o.exit_handler, reporter) end
+  router:close()
+  return C.pg_has_failed() and math.max(status, 1) or status
 end
 
 local function run(o)
@@ -191,30 +237,13 @@ local function run(o)
   reporter.quiet = o.warnings == false
   if not take_dpdk(o, reporter) then return 1 end
   if o.cpu_list then placement.use(o.cpu_list) end
-  local problem = split_ports(o) or problem_of_files(o.files)
+  local problem = split_ports(o) or problem_of_files(o.files) or saving.problem(o)
   if problem then
     reporter:error("%s", problem)
     return 1
   end
   source.use_clickpath(o.clickpath)
-  local text, file = source.read(o, reporter)
-  local router = text and make_router(text, file, o, reporter)
-  if not router then return 1 end
-  local ok = not o.output
-    or source.write(o.output, router:handler_read("flatconfig"), reporter)
-  local start = handlers.clock()
-  local settled, has_run = run_threads(router, text, file, o, reporter)
-  if not settled then return 1 end
-  router = settled
-  if not (has_run or run_copies(router, text, o, reporter)) then
-    router = run_router(router, o, file, reporter)
-  end
-  if o.time then print(handlers.elapsed(start)) end
-  ok = handlers.print_all(router, o.handlers or {}, reporter) and ok
-  local status = ok and 0 or 1
-  if o.exit_handler then status = handlers.status(router, o.exit_handler, reporter) end
-  router:close()
-  return C.pg_has_failed() and math.max(status, 1) or status
+  return run_started(o, reporter)
 end
 
 -- Other than running it ------------------------------------------------------------

@@ -215,11 +215,11 @@ local function set_apart(list)
   if next(whole) then return whole, of end
 end
 
---- Run copies of the router's configuration `text` on the CPUs of the list, until a
---- signal comes, its files end or its scripts say so. `list` is of copies.division,
---- `meets` of copies.problem. The router itself, which is closed, has their handlers
---- then.
-function copies.run(router, text, o, cpus, list, meets)
+--- Start copies of the router's configuration `text` on the CPUs of the list: returns a
+--- function that runs them until a signal comes, files end or scripts say so. `list` is
+--- of copies.division, `meets` of copies.problem. The router itself, which is closed,
+--- has their handlers then.
+function copies.start(router, text, o, cpus, list, meets)
   local c = config.new()
   local shared = steering.devices(router, #cpus, meets)
   local whole, of = set_apart(list)
@@ -246,10 +246,12 @@ function copies.run(router, text, o, cpus, list, meets)
   balanced.begin(cpus, app_of)
   placement.use(nil)
   engine.configure(c)
-  engine.main{no_report = true,
-    done = (whole and end_of_scripts or end_of_files)(cpus)}
-  balanced.tell()
-  joined.handlers(router, where)
+  return function ()
+    engine.main{no_report = true,
+      done = (whole and end_of_scripts or end_of_files)(cpus)}
+    balanced.tell()
+    joined.handlers(router, where)
+  end
 end
 
 return copies

@@ -20,13 +20,18 @@ local function build(make, text, running)
   return nil, "the router has been stopped meanwhile"
 end
 
+local text_of = setmetatable({}, {__mode = "k"}) -- of routers that hotconfig made
+
 -- Let the router's successor take its place: the router that runs on. A port that can't
 -- be opened is only found out now.
-local function exchange(old)
+local function exchange(old, changed)
   local new = old.successor
   old.successor = nil
   local ok, err = pcall(new.activate, new)
-  if ok then return new end
+  if ok then
+    if changed then changed(text_of[new]) end
+    return new
+  end
   if not failure.is(err) then error(err, 0) end
   old:say(("hotconfig: %s; the former configuration runs on"):format(tostring(err)))
   new.old = nil
@@ -46,6 +51,7 @@ local function offer(router, make)
     if router.giving_way then return "another configuration is taking over" end
     local new, problem = build(make, text, router)
     if not new then return problem end
+    text_of[new] = text
     offer(new, make) -- as soon as it runs there may be a command for it
     if router.successor then router.successor:close() end
     router.successor, router.ended, router.replaced = new, true, true
@@ -54,10 +60,11 @@ end
 
 --- Run `router` until it ends, and after it whatever took its place; returns the last
 --- one. `make(text, reporter, old)` makes a router of a configuration, or reports what
---- is wrong; without it there is no such handler.
-function reconfigure.run(router, make)
+--- is wrong; without it there is no such handler. changed(text) is called when another
+--- one runs.
+function reconfigure.run(router, make, changed)
   if make then offer(router, make) end
-  local last = router:run(exchange)
+  local last = router:run(function (old) return exchange(old, changed) end)
   if last.successor then last.successor:close() end
   return last
 end

@@ -198,10 +198,10 @@ local function watch(plan)
   end
 end
 
---- Run the router's parts until it stops. The router itself, which is closed, has their
---- handlers then. False if it can't be divided, which the reporter is told:
---- nothing has run.
-function threads.run(router, plan, text, o, reporter)
+--- Start the router's parts: returns a function that runs them until it stops. The
+--- router itself, which is closed, has their handlers then. Or false: it can't be
+--- divided, which the reporter is told; nothing has run.
+function threads.start(router, plan, text, o, reporter)
   router:close()
   placement.use(nil)
   local elsewhere = finder(plan, router)
@@ -212,8 +212,6 @@ function threads.run(router, plan, text, o, reporter)
     reporter:warning("StaticThreadSched has no effect: %s", tostring(err))
     return false
   end
-  engine.main{no_report = true, measure_latency = false, ask_within = TIMER_SECONDS,
-              done = watch(plan)}
   function router:handler_read(full)
     local name, arguments = handlers.split(full)
     local element, rest = name:match("^([^.]+)%.(.+)$")
@@ -221,7 +219,10 @@ function threads.run(router, plan, text, o, reporter)
     if not e then return nil, ("no '%s' handler"):format(name) end
     return handlers.read(self, e, rest, arguments)
   end
-  return true
+  return function ()
+    engine.main{no_report = true, measure_latency = false, ask_within = TIMER_SECONDS,
+                done = watch(plan)}
+  end
 end
 
 return threads

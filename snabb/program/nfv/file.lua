@@ -3,7 +3,6 @@
 -- complete; whatever is wrong is a sentence with the file and, where it is known, the
 -- line.
 
-local document = require("lib.document.document")
 local failure = require("core.failure")
 local places = require("program.nfv.places")
 local sandbox = require("program.nfv.sandbox")
@@ -88,8 +87,5 @@ function file.parse(path, text)
   check_unique(list, refuse)
   return list, notes
 end
-
---- The same, of the file at `path`.
-function file.load(path) return file.parse(path, document.text(path)) end
 
 return file

@@ -5,11 +5,14 @@
 local C = require("core.native")
 local bench = require("program.nfv.bench")
 local cli = require("lib.cli")
+local document = require("lib.document.document")
 local engine = require("core.app")
 local failure = require("core.failure")
 local file = require("program.nfv.file")
 local format = require("program.nfv.format")
 local graph = require("program.nfv.graph")
+local last_good = require("lib.saved.last_good")
+local offer = require("lib.saved.offer")
 local plan = require("core.engine.plan")
 local sandbox = require("lib.sandbox.sandbox")
 local signals = require("core.engine.signals")
@@ -43,6 +46,7 @@ local function parser()
   p:flag("--server", "Make the sockets; QEMU connects to them. Without it QEMU makes "
     .. "them (server=on).")
   p:flag("--dry-run", "Only check the configuration.")
+  last_good.option(p)
   cli.duration_option(p)
   p:flag("-H --long-help", "Print this, and the format of configurations.")
   return p
@@ -65,9 +69,10 @@ local function sockets(pattern, ports)
   return function (id) return (pattern:gsub("%%s", id)) end
 end
 
--- The configuration that the file tells now.
-local function load(options)
-  local ports, notes = file.load(options.config)
+-- The configuration that the file tells now, or that at the `path` in its place.
+local function load(options, path)
+  local text = document.text(path or options.config)
+  local ports, notes = file.parse(path or options.config, text)
   if #ports > C.pg_most_ports() then
     failure.usage("%s: it has %d ports; DPDK has room for %d in a process",
       options.config, #ports, C.pg_most_ports())
@@ -75,7 +80,7 @@ local function load(options)
   local nic = options.port ~= "soft" and options.port or nil
   local trunk = options.benchmark and not nic and bench.TRUNK or nil
   local c = graph.of(ports, nic, sockets(options.socket, ports), options.server, trunk)
-  return c, ports, notes
+  return {configuration = c, ports = ports, notes = notes, text = text}
 end
 
 -- What failures of the engine say gets the file in front.
@@ -89,12 +94,18 @@ end
 
 local function counted(n) return ("%d port%s"):format(n, n == 1 and "" or "s") end
 
-local function reload(options)
+local function notes_of(loaded, path)
+  for _, note in ipairs(loaded.notes) do say("%s: %s", path, note) end
+end
+
+local function reload(run, options)
   local ok, err = pcall(function ()
-    local c, ports, notes = load(options)
-    within(options.config, engine.configure, c)
-    for _, note in ipairs(notes) do say("%s: %s", options.config, note) end
-    say("%s: read again: %s", options.config, counted(#ports))
+    local new = load(options)
+    within(options.config, engine.configure, new.configuration)
+    run.text = new.text
+    if run.memory then run.memory:runs() end
+    notes_of(new, options.config)
+    say("%s: read again: %s", options.config, counted(#new.ports))
   end)
   if not ok then say("%s; the graph stays as it was", tostring(err)) end
 end
@@ -104,9 +115,11 @@ local function every(seconds, name, func)
   timer.activate(timer.new(name, func, seconds * NS_PER_SECOND, "repeating"))
 end
 
-local function follow(options)
+local function follow(run, options)
   local files = watch.new{options.config}
-  local again = sandbox.unless_entered(options.config, function () reload(options) end)
+  local again = sandbox.unless_entered(options.config, function ()
+    reload(run, options)
+  end)
   timer.activate(timer.new("nfv", function ()
     if files:changed() then again() end
   end, LOOK_NANOSECONDS, "repeating"))
@@ -117,9 +130,36 @@ local function follow(options)
 end
 
 local function check(options)
-  local c, ports = load(options)
-  within(options.config, plan.check, c)
-  print(("%s: %s, nothing wrong found"):format(options.config, counted(#ports)))
+  local loaded = load(options)
+  within(options.config, plan.check, loaded.configuration)
+  print(("%s: %s, nothing wrong found"):format(options.config, counted(#loaded.ports)))
+end
+
+local REMEMBERED = "nfv.conf" -- in the folder of --last-good
+
+-- The configuration of the file, or else the last that worked, runs: its text is
+-- `run.text`.
+local function start(run, options)
+  local function begin(path)
+    local loaded = load(options, path)
+    within(path, engine.configure, loaded.configuration)
+    notes_of(loaded, path)
+    run.text = loaded.text
+    print(("nfv traffic: %s: %s"):format(path, counted(#loaded.ports)))
+  end
+  if not options.last_good then return begin(options.config) end
+  run.memory = last_good.new(options.last_good, REMEMBERED, function (put)
+    put(run.text)
+  end)
+  run.memory:let_in()
+  run.memory:start(options.config, begin)
+end
+
+local function run_bench(options)
+  local loaded = load(options)
+  notes_of(loaded, options.config)
+  bench.run(loaded.configuration, options.port ~= "soft" and graph.NIC or nil,
+    options.benchmark)
 end
 
 --- Run the command; `args` as in its usage.
@@ -134,20 +174,17 @@ function traffic.run(args)
   local options = cli.parse(p, args)
   if options.dry_run then return check(options) end
   if not options.benchmark then signals.take({HUP = true}, true) end -- from the start
-  local c, ports, notes = load(options)
-  for _, note in ipairs(notes) do say("%s: %s", options.config, note) end
   engine.busywait = options.busy or engine.busywait
-  if options.benchmark then
-    return bench.run(c, options.port ~= "soft" and graph.NIC or nil, options.benchmark)
-  end
-  within(options.config, engine.configure, c)
-  print(("nfv traffic: %s: %s"):format(options.config, counted(#ports)))
+  if options.benchmark then return run_bench(options) end
+  local run = {}
+  start(run, options)
   io.flush()
+  offer.let_in(function () return run.text end)
   every(options.load_report_interval, "load", engine.report_load)
   every(options.link_report_interval, "links", engine.report_links)
   every(options.debug_report_interval, "apps", engine.report_apps)
   every(1, "flush", io.flush)
-  local hang_up = follow(options)
+  local hang_up = follow(run, options)
   engine.main{duration = options.duration, on_signal = {HUP = hang_up}}
 end
 

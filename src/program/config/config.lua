@@ -74,8 +74,8 @@ local function running(connection)
   local ok, answer = pcall(connection.ask, connection, {["do"] = "configuration"})
   if ok then return answer.text end
   if not tostring(answer):find("isn't known", 1, true) then error(answer, 0) end
-  failure.raise("process %d has no configuration that can be saved; an lwAFTR and a "
-    .. "graph file have", connection.pid)
+  failure.raise("process %d has no configuration that can be saved; an lwAFTR, a "
+    .. "graph file, click, vtep and nfv have one", connection.pid)
 end
 
 -- Print what runs to a file, in the format that the program itself reads.

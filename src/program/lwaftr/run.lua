@@ -117,8 +117,9 @@ end
 function M.run(args)
   local options = parse(args)
   local verbosity = options.level or options.verbosity
-  local saved = saving.of(options)
-  local router = saved:start(function (file) return router_of(options, file) end)
+  local router, saved = saving.start(options, function (file)
+    return router_of(options, file)
+  end)
   local ready = readiness.of(router, options.ready_file)
   local lead = leader.start(router, ready, saved)
   local lines = verbosity >= 1

@@ -5,6 +5,7 @@
 local cli = require("lib.cli")
 local failure = require("core.failure")
 local file = require("program.vtep.file")
+local last_good = require("lib.saved.last_good")
 local settings = require("apps.vtep.settings")
 local shape = require("apps.vtep.shape")
 
@@ -109,6 +110,7 @@ function M.parser()
     :convert(cli.output)
   p:option("--state", "Write these and the forwarding table to FILE, at the end and"
            .. " when SIGUSR1 comes."):argname("FILE"):convert(cli.output_file)
+  last_good.option(p)
   option("--duration", "Stop after this time: seconds, or 500ms, 2m, 1h.", "TIME",
          cli.duration)
   return p
@@ -186,6 +188,11 @@ function M.tunnel(options, mac)
   end
   arg.mac = mac
   return arg
+end
+
+--- What a command line that names only this configuration file would be parsed to.
+function M.only(path)
+  return {config = path, vlan = {}, remote = {}, static = {}}
 end
 
 --- The argument of apps.vtep, with `inner`, `outer`, `report` and `duration`, from

@@ -10,13 +10,16 @@ local files = require("core.lib.files")
 local link = require("core.link")
 local arguments = require("program.vtep.arguments")
 local file = require("program.vtep.file")
+local last_good = require("lib.saved.last_good")
 local log = require("core.lib.log")
+local offer = require("lib.saved.offer")
 local reports = require("program.vtep.reports")
 local results = require("program.vtep.results")
 local Port = require("apps.port.port").Port
 local sandbox = require("lib.sandbox.sandbox")
 local addresses = require("lib.addresses")
 local signals = require("core.engine.signals")
+local text = require("program.vtep.text")
 local vtep = require("apps.vtep.vtep")
 
 local M = {summary = "join Ethernet segments over IP: a VXLAN tunnel end point"}
@@ -100,6 +103,8 @@ local function reload(run)
   run.say(reports.heading(run.tunnel))
   if problem then
     log.error("%s: %s", run.parsed.config, problem)
+  elseif run.memory then
+    run.memory:runs()
   end
 end
 
@@ -120,13 +125,8 @@ local function write_results(run)
   if parsed.state then results.save_state(parsed.state, run.tunnel) end
 end
 
---- Run the program: `args` as in its usage.
-function M.run(args)
-  math.randomseed(tonumber(C.pg_tsc() % 2^31))
-  local parsed = cli.parse(arguments.parser(), args)
-  local run = {parsed = parsed}
-  local handlers = on_signal(run)
-  signals.take(handlers, true) -- from the start
+-- Run what the command line, whose file is `parsed.config`, says.
+local function begin(run, parsed)
   local options = arguments.options(parsed)
   arguments.check(options, parsed)
   local mac = options.mac
@@ -136,10 +136,37 @@ function M.run(args)
   end
   local c, tunnel = M.graph(options, mac)
   engine.configure(c)
-  local stream = parsed.json == "-" and io.stderr or io.stdout
   run.options, run.mac, run.tunnel = options, mac, tunnel
-  function run.say(text)
-    stream:write(text)
+end
+
+local REMEMBERED = "vtep.json" -- in the folder of --last-good
+
+-- The same; or, if that can't be, what is remembered, which has the command line's
+-- options, too.
+local function begin_or_last_good(run)
+  local parsed = run.parsed
+  run.memory = last_good.new(parsed.last_good, REMEMBERED, function (put)
+    put(text.of(run.options))
+  end)
+  run.memory:let_in()
+  run.memory:start(parsed, function (from)
+    begin(run, from == parsed and parsed or arguments.only(from))
+  end)
+end
+
+--- Run the program: `args` as in its usage.
+function M.run(args)
+  math.randomseed(tonumber(C.pg_tsc() % 2^31))
+  local parsed = cli.parse(arguments.parser(), args)
+  local run = {parsed = parsed}
+  local handlers = on_signal(run)
+  signals.take(handlers, true) -- from the start
+  if parsed.last_good then begin_or_last_good(run) else begin(run, parsed) end
+  offer.let_in(function () return text.of(run.options) end)
+  local options, tunnel = run.options, run.tunnel
+  local stream = parsed.json == "-" and io.stderr or io.stdout
+  function run.say(line)
+    stream:write(line)
     stream:flush()
   end
   run.say(reports.heading(tunnel))
