@@ -243,7 +243,9 @@ end
 -- Before the first program is loaded.
 local function prepare()
   if options.replicate then require("lib.replica.child").begin() end
-  if options.standby then require("net.keep.standby").check() end
+  if options.standby and not options.may_be_named then
+    require("net.keep.standby").check()
+  end
   add_families()
   require("core.shm").sweep()
   local lib = require("core.lib")
@@ -301,6 +303,7 @@ local function run(argv)
   if take_options(args) then return end
   if code then return run_code(code) end
   if not args[1] then return show_help() end
+  options.may_be_named = args[1] == "run" -- by a graph file's `keep`
   main.launch(table.remove(args, 1), args)
   if main.sandboxed then require("lib.sandbox.sandbox").ended() end
 end

@@ -2,6 +2,7 @@
 """--replicate: a process has a replicator of its own, which is started again when it dies and
 ends with its process."""
 
+import contextlib
 import os
 import re
 import signal
@@ -54,6 +55,31 @@ def test_a_process_has_its_own_replicator(hosts, options):
         assert re.search(r"goes on with \d{4} of", other.said), other.said
         assert other.interrupt() == 0, other.said
         wait_until(lambda: not replicator_of(b), lambda: b.run("ps").stdout)
+
+
+def test_a_graph_file_says_where_it_is_sent(hosts):
+    """Its keys `keep` and `replicate_to` are both options."""
+    a, b = hosts
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for host, other in (a, b), (b, a):
+            file = host.folder / "graph.yaml"
+            file.write_text(f"""keep: x
+replicate_to: '{other.address}:{other.port} --listen {host.address}:{host.port}'
+ports: {{a: 'ring:a', b: 'ring:b'}}
+links: [a -> b]
+""")
+            processes.append(stack.enter_context(host.start("run", file)))
+            processes[-1].wait_for("perigee: x: backup")
+        assert replicator_of(a) and replicator_of(b)
+        a.notify("master")
+        processes[0].wait_for("took over in")
+        processes[0].wait_for("has all")
+        kill(processes[0])
+        wait_until(lambda: not replicator_of(a), lambda: a.run("ps").stdout)
+        b.notify("master")
+        processes[1].wait_for("took over in")
+        assert processes[1].interrupt() == 0, processes[1].said
 
 
 def test_a_replicator_that_cannot_run_is_started_with_growing_pauses(hosts):

@@ -208,6 +208,43 @@ def test_a_signal_ends_one_that_waits(environment, number):  # noqa: F811
         assert rest.interrupt() == 0
 
 
+GRAPH = "keep: graph\nports: {a: 'ring:a', b: 'ring:b'}\nlinks: [a -> b]\n"
+
+
+@contextlib.contextmanager
+def graph_runs(file, environment):  # noqa: F811
+    with running(PERIGEE, "run", file, env=environment) as process:
+        yield process
+
+
+def test_a_graph_file_can_say_so(environment, tmp_path):  # noqa: F811
+    """With its keys, also for `perigee upgrade`, which adds --standby."""
+    file = tmp_path / "graph.yaml"
+    file.write_text(GRAPH + "standby: true\n")
+    with graph_runs(file, environment) as first:
+        first.wait_for_engine()
+        with graph_runs(file, environment) as second:
+            stands_by(second, first)
+            kill(first)
+            second.wait_for("took over in")
+            assert second.interrupt() == 0
+    file.write_text(GRAPH)
+    with graph_runs(file, environment) as first:
+        first.wait_for_engine()
+        upgraded = run(PERIGEE, "upgrade", "graph", env=environment)
+        assert upgraded.returncode == 0, upgraded.stderr
+        os.kill(int(upgraded.stderr.partition("process ")[2].split()[0]), signal.SIGTERM)
+        assert first.finish() == 0  # both have ended: they have the same output
+        assert "took over in" in first.said
+    file.write_text(GRAPH + "standby: true\n")
+    other = run(PERIGEE, "--keep", "x", "run", file, "--duration", "0.1", env=environment)
+    assert other.returncode == 0 and "have no effect, as --keep is given" in other.stderr
+    file.write_text(GRAPH.replace("keep: graph\n", ""))
+    nameless = run(PERIGEE, "--standby", "run", file, env=environment)
+    assert (nameless.returncode, nameless.stderr) == (
+        2, "perigee: --standby: give the name that the other process has, by --keep NAME\n")
+
+
 def test_what_is_wrong_is_told_before(environment, tmp_path):  # noqa: F811
     missing = run(PERIGEE, "--standby", "click", "-e", QUIET, env=environment)
     assert (missing.returncode, missing.stderr) == (

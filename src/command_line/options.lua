@@ -68,6 +68,10 @@ options.keep = nil
 --- Is the process to wait for its turn?
 options.standby = false
 
+--- May a program give the name that --standby needs? It calls net.keep.standby's
+--- check() then.
+options.may_be_named = false
+
 --- Has the process its own replicator?
 options.replicate = false
 

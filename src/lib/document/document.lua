@@ -82,11 +82,12 @@ local IS = {
   map = {"a map", function (n) return n.map ~= nil end},
   list = {"a list", function (n) return n.list ~= nil end},
   string = {"a string", function (n) return type(n.value) == "string" end},
+  boolean = {"true or false", function (n) return type(n.value) == "boolean" end},
   number = {"a number", function (n) return type(n.value) == "number" end},
 }
 
---- The node, if it is of that kind ("map", "list", "string", "number"); else a failure
---- is raised about `what`.
+--- The node, if it is of that kind ("map", "list", "string", "boolean", "number"); else
+--- a failure is raised about `what`.
 function document.want(path, n, what, kind)
   local name, is = unpack(IS[kind])
   if is(n) then return n end

@@ -33,14 +33,21 @@ local PASSED_ON = {["--group"] = true, ["--log-format"] = true, ["--log-level"] 
 
 local words -- as the option has them
 
---- The option was given: ADDRESS[:PORT] and options of `perigee replicate`. The process
---- stands by then: its host may be backup.
-function child.want(text)
-  words = {}
-  for word in text:gmatch("%S+") do words[#words + 1] = word end
-  if options.parse{"name", unpack(words)}.role then -- what is wrong is an error at once
-    failure.usage("--replicate: the role can't be given here: `perigee notify` says it")
+--- The words of the text, ADDRESS[:PORT] and options of `perigee replicate`. `what` has
+--- them, for a sentence: raises a usage failure if something is wrong.
+function child.words(what, text)
+  local list = {}
+  for word in text:gmatch("%S+") do list[#list + 1] = word end
+  if options.parse{"name", unpack(list)}.role then
+    failure.usage("%s: the role can't be given here: `perigee notify` says it", what)
   end
+  return list
+end
+
+--- The option was given, with this text. The process stands by then: its host may be
+--- backup.
+function child.want(text)
+  words = child.words("--replicate", text)
   turn.replicated = true
   standby.want(turn)
 end

@@ -9,17 +9,14 @@ local document = require("lib.document.document")
 local engine = require("core.app")
 local failure = require("core.failure")
 local graph_file = require("program.run.graph_file")
-local keep = require("net.keep.keep")
-local kept_apps = require("net.keep.apps")
+local kept = require("program.run.kept")
 local last_good = require("lib.saved.last_good")
 local lib = require("core.lib")
 local log = require("core.lib.log")
-local main = require("core.main")
 local offer = require("lib.saved.offer")
 local named = require("lib.sandbox.named")
 local placement = require("core.cpus.placement")
 local sandbox = require("lib.sandbox.sandbox")
-local shown = require("lib.replica.shown")
 local signals = require("core.engine.signals")
 local timer = require("core.timer")
 local watch = require("program.run.watch")
@@ -85,10 +82,10 @@ end
 
 -- What stays as it was when the process began.
 local function check_constants(run, new)
-  for _, key in ipairs{"name", "keep", "cpus"} do
+  for _, key in ipairs{"name", "keep", "standby", "replicate_to", "cpus"} do
     if new[key] ~= run.graph[key] then
       failure.usage("%s: `%s` can't change while it runs: it is %s", new.path, key,
-        run.graph[key] and "'" .. run.graph[key] .. "'" or "not set")
+        run.graph[key] and "'" .. tostring(run.graph[key]) .. "'" or "not set")
     end
   end
 end
@@ -175,13 +172,7 @@ end
 local function started(file, path)
   local loaded = graph_file.parse(file, document.text(path))
   if loaded.name then engine.claim_name(loaded.name) end
-  if loaded.keep and not keep.name() then
-    kept_apps.use(loaded.keep)
-    shown.begin(loaded.keep)
-    for _, word in ipairs{"--keep", loaded.keep} do -- of workers, too
-      table.insert(main.options, word)
-    end
-  end
+  kept.begin(loaded)
   if loaded.cpus and not placement.wanted() then placement.use(loaded.cpus) end
   local ok, err = pcall(loaded.apply, loaded, engine.configure)
   if ok then return loaded end

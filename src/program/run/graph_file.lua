@@ -8,7 +8,7 @@ local classes = require("program.run.classes")
 local config = require("core.config")
 local document = require("lib.document.document")
 local failure = require("core.failure")
-local keep = require("net.keep.keep")
+local kept = require("program.run.kept")
 local links = require("program.run.links")
 local module_path = require("core.lib.module_path")
 local names = require("core.engine.names")
@@ -23,8 +23,8 @@ local PORT_CLASS = "apps.port.port.Port"
 
 --- The keys there are, by what has them: lists.
 graph_file.KEYS = {
-  graph = {"$schema", "description", "name", "keep", "ports", "apps", "links", "cpus",
-           "replicate"},
+  graph = {"$schema", "description", "name", "keep", "standby", "replicate_to",
+           "ports", "apps", "links", "cpus", "replicate"},
   app = {"class", "arg", "cpu", "on_error"},
   port = {"port", "burst", "queues", "queue", "receive_only", "cpu", "on_error"},
   on_error = {"policy", "times", "seconds"},
@@ -223,9 +223,22 @@ end
 
 -- The whole ----------------------------------------------------------------------
 
-local function check_keep(name)
-  local good, problem = keep.check_name(name)
-  if not good then failure.usage("`keep` is '%s': %s", name, problem) end
+-- What is said of state that outlives the process.
+local function take_kept(self)
+  local map = self.root.map
+  self.keep, self.replicate_to = self:string("keep"), self:string("replicate_to")
+  if self.keep then self:within(map.keep.line, kept.check_keep, self.keep) end
+  if self.replicate_to then
+    self:within(map.replicate_to.line, kept.check_replicate_to, self.replicate_to)
+  end
+  if map.standby then
+    self.standby = self:want(map.standby, "standby", "boolean").value or nil
+  end
+  for _, key in ipairs{"standby", "replicate_to"} do
+    if self[key] and not self.keep then
+      self:refuse(map[key].line, "`%s` needs a name: add `keep: NAME`", key)
+    end
+  end
 end
 
 local function build(self)
@@ -233,8 +246,7 @@ local function build(self)
   self:check_keys(self.root, "a graph", KEYS.graph)
   self.name = self:string("name")
   if self.name then self:within(self.root.map.name.line, names.check, self.name) end
-  self.keep = self:string("keep")
-  if self.keep then self:within(self.root.map.keep.line, check_keep, self.keep) end
+  take_kept(self)
   self:string("description")
   self:each("ports", self.add_port)
   self:each("apps", self.add_app)
@@ -248,8 +260,8 @@ local function build(self)
 end
 
 --- The graph that `text` tells, which is what the file at `path` has: {configuration =,
---- text =, name =, keep =, cpus = the text of a list of CPUs (or nil each), notes =
---- program.run.values'}.
+--- text =, name =, keep =, standby = true, replicate_to =, cpus = the text of a list of
+--- CPUs (or nil each), notes = program.run.values'}.
 --- Raises a failure. `pause`, if given, is called again and again: it may yield.
 function graph_file.parse(path, text, pause)
   local self = setmetatable({path = path, lines = {}, configuration = config.new(),

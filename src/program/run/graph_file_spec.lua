@@ -39,6 +39,26 @@ describe("A link of a graph file", function ()
 end)
 
 describe("A graph file", function ()
+  it("says what is kept, who stands by, and where it is sent", function ()
+    local ports = "ports: {a: null}\n"
+    local graph = parse(ports .. "keep: x\nstandby: true\n"
+      .. "replicate_to: '192.0.2.1 --listen 192.0.2.2'")
+    assert.same({"x", true, "192.0.2.1 --listen 192.0.2.2"},
+      {graph.keep, graph.standby, graph.replicate_to})
+    assert.is_nil(parse(ports .. "keep: x\nstandby: false").standby)
+    for text, said in pairs{
+        ["keep: x\nstandby: 1"] = "g.yaml:3: standby is true or false, not the number",
+        ["standby: true"] = "g.yaml:2: `standby` needs a name: add `keep: NAME`",
+        ["replicate_to: '192.0.2.1'"] = "g.yaml:2: `replicate_to` needs a name",
+        ["keep: x\nreplicate_to: '192.0.2.1:0'"] =
+          "g.yaml:3: address: '192.0.2.1:0' is no",
+        ["keep: x\nreplicate_to: '192.0.2.1 --role master'"] =
+          "g.yaml:3: `replicate_to`: the role can't be given here",
+        ["keep: x\nreplicate_to: [a]"] = "g.yaml:3: replicate_to is "} do
+      assert.matches(said, refused(ports .. text), 1, true)
+    end
+  end)
+
   it("becomes a configuration", function ()
     local graph = parse[[
 name: one

@@ -6,6 +6,7 @@ local document = require("lib.document.document")
 local failure = require("core.failure")
 local graph = require("program.run.graph")
 local module_path = require("core.lib.module_path")
+local standby = require("net.keep.standby")
 
 local M = {summary = "run a Lua file, or a graph in JSON or YAML"}
 
@@ -27,6 +28,7 @@ function M.run(args)
     return
   end
   if document.first_of(args) then return graph.run(args) end
+  standby.check()
   local file = table.remove(args, 1)
   if not file then failure.usage("run needs a file: perigee run FILE.lua") end
   module_path.add_folder_of(file)
