@@ -330,11 +330,11 @@ end
 
 --- Let main(options, run) be called in the place of engine.main, and configure(new, go)
 --- in that of engine.configure, where the table `others` has them; run(options) and
---- go(new) do what the engine would have done, and are returned, too. For programs that
---- run programs (perigee plan).
+--- go(new) do what the engine would have done, and are returned, too; and what breathes
+--- in the midst of a change. For programs that run programs (perigee plan).
 function engine.intercept(others)
   instead = others
-  return main, configure
+  return main, configure, breathe_in_change
 end
 
 local inner = {

@@ -10,6 +10,7 @@ local drain = require("core.engine.drain")
 local eal = require("core.eal")
 local failure = require("core.failure")
 local graph = require("core.engine.graph")
+local lib = require("core.lib")
 local meanwhile = require("core.lib.meanwhile")
 local parts = require("core.cpus.parts")
 local partition = require("core.cpus.partition")
@@ -132,14 +133,17 @@ local crossings = {} -- of the present parts
 -- another Lua state, new apps that don't start, and apps that move and couldn't start
 -- again now. The latter aren't touched.
 local function prepare(new, list, moving, main)
+  local asked, messages = {}, {}
   for _, cpu in ipairs(list) do
     local worker = workers.by_cpu[cpu]
     if new[cpu] or worker and not worker.dead then
-      local message = parts.message(new[cpu] or EMPTY)
+      asked[#asked + 1] = cpu
+      messages[cpu] = {what = "prepare", part = parts.message(new[cpu] or EMPTY),
+                       except = moving}
       if not worker then workers.start(cpu) end
-      workers.ask(cpu, {what = "prepare", part = message, except = moving})
     end
   end
+  workers.ask_all(asked, function (cpu) return messages[cpu] end)
   main.prepare(parts.configuration(new[MAIN] or EMPTY), moving)
 end
 
@@ -155,6 +159,21 @@ local function abandon(list, main)
   end
 end
 
+local function message(what)
+  return function () return {what = what} end
+end
+local DRAIN, PAUSE, RELEASE = message("drain"), message("pause"), message("release")
+
+-- Those of the CPUs whose workers haven't died.
+local function living(list)
+  local alive = {}
+  for _, cpu in ipairs(list) do
+    local worker = workers.by_cpu[cpu]
+    if worker and not worker.dead then alive[#alive + 1] = cpu end
+  end
+  return alive
+end
+
 -- Let the engines of these CPUs, and this one, pass on what is in their links and in
 -- the rings between them. Best effort: an app may keep what it has.
 local function drain_all(list, goes, seconds)
@@ -162,11 +181,8 @@ local function drain_all(list, goes, seconds)
   local least, tries = math.huge, 0
   repeat
     local waiting = drain.here()
-    for _, cpu in ipairs(list) do
-      if workers.by_cpu[cpu] and not workers.by_cpu[cpu].dead then
-        local answer = workers.ask(cpu, {what = "drain"})
-        waiting = waiting + (answer and answer.waiting or 0)
-      end
+    for _, answer in pairs(workers.ask_all(living(list), DRAIN)) do
+      waiting = waiting + answer.waiting
     end
     waiting = waiting + rings.waiting(goes)
     tries = waiting < least and 0 or tries + 1
@@ -183,19 +199,12 @@ local function distribute(self, list)
 end
 
 -- Let the engines of these CPUs stand still, or go on, as the others do.
-local function pause_some(list)
-  for _, cpu in ipairs(list) do
-    if workers.by_cpu[cpu] then workers.ask(cpu, {what = "pause"}) end
-  end
-end
+local function pause_some(list) workers.ask_all(list, PAUSE) end
 
 local function go_on(list)
   drain.release()
-  for _, cpu in ipairs(list) do
-    if workers.by_cpu[cpu] then
-      local answer = workers.ask(cpu, {what = "release"})
-      if answer and workers.running() then workers.tell_run(cpu) end
-    end
+  for cpu in pairs(workers.ask_all(list, RELEASE)) do
+    if workers.running() then workers.tell_run(cpu) end
   end
 end
 
@@ -210,8 +219,7 @@ end
 
 -- Replace the parts, all of which can be had; as they were if it fails all the same:
 -- an app may raise something as it passes on what is on its way.
-local function switch(new, list, new_crossings, main)
-  local moving = movers(new)
+local function switch(new, list, new_crossings, main, moving)
   local ok, err = pcall(halt, list, moving, new_crossings)
   if ok then
     local change = {new = new, main = main, moving = moving, given = {}, at = {},
@@ -225,13 +233,28 @@ local function switch(new, list, new_crossings, main)
   if not ok then error(err, 0) end
 end
 
+-- Each worker goes over to its new part by itself, between two breaths: no app moves to
+-- another CPU, and what joins the parts stays as it is.
+local function change_apart(new, list, main)
+  local change = {new = new, main = main, moving = {}, given = {}, at = {}}
+  local ok, err = pcall(function ()
+    blocked.others_stood(workers.configure_all(list, function (cpu)
+      return new[cpu] or EMPTY
+    end))
+    run_part(change, MAIN, new[MAIN] or EMPTY)
+  end)
+  if not ok then err = select(2, pcall(put_back, change, err, list)) end
+  for _, cpu in ipairs(workers.running() and list or {}) do workers.tell_run(cpu) end
+  if not ok then error(err, 0) end
+end
+
 --- Let what is in links and rings run out, for `seconds` at most, while nothing is
 --- received. No engine runs.
 function deploy.run_out(seconds)
   local places = workers.places()
   local ok, err = pcall(drain_all, places, function () return true end, seconds)
   drain.release()
-  for _, cpu in ipairs(places) do workers.ask(cpu, {what = "release"}) end
+  workers.ask_all(places, RELEASE)
   if not ok then error(err, 0) end
 end
 
@@ -259,18 +282,22 @@ end
 --- start.
 function deploy.configure(new, main)
   local new_parts, new_crossings = partition.of(new)
-  if #workers.places() == 0 then -- what runs is all in the main thread
+  local alone = #workers.places() == 0 -- what runs is all in the main thread
+  if alone then
     workers.installed((partition.of(main.running())), {})
   end
   local list = changed(new_parts)
   eal.start()
   rings.make(new_crossings)
-  local ok, err = pcall(prepare, new_parts, list, movers(new_parts), main)
+  local moving = movers(new_parts)
+  local ok, err = pcall(prepare, new_parts, list, moving, main)
   if not ok then
     abandon(list, main)
+  elseif not (alone or next(moving)) and lib.equal(crossings, new_crossings) then
+    ok, err = pcall(change_apart, new_parts, list, main)
   else
     ok, err = pcall(meanwhile.alone, blocked.elsewhere, switch, new_parts, list,
-      new_crossings, main)
+      new_crossings, main, moving)
   end
   if not ok then
     rings.keep(crossings)

@@ -106,6 +106,11 @@ end
 --- Send a message and wait for the answer. If that is a failure, raise it.
 function Worker:ask(message)
   self:tell(message)
+  return self:hear_out()
+end
+
+--- The answer to the last message, as answer(); if it is a failure, raise it.
+function Worker:hear_out()
   local answer = self:answer()
   if answer.failure then
     if answer.status == 2 then failure.usage("%s", answer.failure) end

@@ -8,10 +8,12 @@ local C = require("core.native")
 local mode = require("core.check.mode")
 local this_engine = require("core.this_engine")
 
-local worker, engine, drain, failure, graph, parts, messages, transfer
+local worker, engine, blocked, drain, failure, graph, meanwhile, parts, messages
+local transfer
 local runs, ends, dead = false, false, false
 local sources = {} -- the rings that lead here
 local breathe, configure -- what engine.main and engine.configure do
+local breathe_between -- what is done in the midst of a change, for packets to pass
 
 local function post(message)
   local text = messages.encode(message)
@@ -34,11 +36,13 @@ local on = {}
 function on.setup(message)
   require(message.front).within_worker(message)
   engine = require("core.app")
+  blocked = require("core.engine.blocked")
   drain = require("core.engine.drain")
   graph = require("core.engine.graph")
+  meanwhile = require("core.lib.meanwhile")
   parts = require("core.cpus.parts")
   transfer = require("core.move.transfer")
-  breathe, configure = engine.intercept{
+  breathe, configure, breathe_between = engine.intercept{
     configure = function ()
       failure.raise("engine.configure was called by an app on CPU %d; only the main "
         .. "thread can configure", this_engine.cpu())
@@ -49,8 +53,15 @@ function on.setup(message)
   }
 end
 
+-- Call f(...); while the engine runs, packets pass meanwhile.
+local function as_they_pass(f, ...)
+  if runs then return meanwhile.call(breathe_between, f, ...) end
+  return f(...)
+end
+
 function on.configure(message)
-  local ok, err = pcall(transfer.during, message, configure,
+  local before = blocked.seconds
+  local ok, err = pcall(transfer.during, message, as_they_pass, configure,
     parts.received(message.part))
   if not ok then
     return {given = message.given, problem = tostring(err), status = err.status}
@@ -60,7 +71,7 @@ function on.configure(message)
     for _, address in pairs(ends_of.outputs) do sources[#sources + 1] = address end
   end
   dead = false
-  return {given = message.given}
+  return {given = message.given, stood = blocked.seconds - before}
 end
 
 function on.run(message)
@@ -78,7 +89,7 @@ end
 
 -- Before a configuration of several workers is applied, each looks whether it can be.
 function on.prepare(message)
-  unwatched(graph.prepare, parts.received(message.part), message.except)
+  unwatched(as_they_pass, graph.prepare, parts.received(message.part), message.except)
 end
 
 function on.abandon() unwatched(graph.abandon) end
@@ -108,7 +119,7 @@ function on.report(message)
 end
 
 function on.missed()
-  return {missed = require("core.engine.blocked").missed_by(engine.app_table)}
+  return {missed = blocked.missed_by(engine.app_table)}
 end
 
 function on.call(message)

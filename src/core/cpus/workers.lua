@@ -7,12 +7,12 @@ local account = require("core.engine.account")
 local drops = require("core.fuse.drops")
 local failure = require("core.failure")
 local failures = require("core.cpus.failures")
-local link = require("core.link")
 local log = require("core.lib.log")
 local mode = require("core.check.mode")
 local pace = require("core.engine.pace")
 local parts = require("core.cpus.parts")
 local partition = require("core.cpus.partition")
+local reports = require("core.cpus.reports")
 local rings = require("core.cpus.rings")
 local shm = require("core.shm")
 local termination = require("core.cpus.termination")
@@ -68,6 +68,33 @@ function workers.ask(cpu, message)
   return unless_given_up(worker, pcall(worker.ask, worker, message))
 end
 
+--- Send message_of(CPU) to the workers of all these CPUs, then wait for their answers,
+--- {[CPU] = answer}, without those that are given up. When one's answer is a failure it
+--- is raised, after all have answered.
+function workers.ask_all(cpus, message_of)
+  local answers, asked, failed, err = {}, {}, false, nil
+  local function try(f, ...)
+    local ok, result = pcall(f, ...)
+    if not ok and not failed then failed, err = true, result end
+    return ok and result or nil
+  end
+  for _, cpu in ipairs(cpus) do
+    local worker = by_cpu[cpu]
+    if worker and not worker:is_given_up() then
+      try(function ()
+        worker:tell(message_of(cpu))
+        asked[#asked + 1] = cpu
+      end)
+    end
+  end
+  for _, cpu in ipairs(asked) do
+    local worker = by_cpu[cpu]
+    answers[cpu] = try(unless_given_up, worker, pcall(worker.hear_out, worker))
+  end
+  if failed then error(err, 0) end
+  return answers
+end
+
 -- The workers' free lists take part in the sums.
 local function list_accounts()
   local others = {account.retired}
@@ -109,6 +136,11 @@ function workers.retire(cpu)
   shm.unlink("workers/" .. cpu)
 end
 
+local function raise_problem(answer)
+  local raise = answer.status == 2 and failure.usage or failure.raise
+  raise("%s", answer.problem)
+end
+
 --- Let the worker of that CPU run the part (core.cpus.partition). If it is given up,
 --- packets for it are dropped. `m`: as for transfer.during (core.move.transfer).
 function workers.configure(cpu, p, m)
@@ -118,10 +150,27 @@ function workers.configure(cpu, p, m)
   rings.close(cpu, answer == nil)
   if not answer then return end
   m.given = answer.given
-  if answer.problem then
-    (answer.status == 2 and failure.usage or failure.raise)("%s", answer.problem)
-  end
+  if answer.problem then raise_problem(answer) end
   by_cpu[cpu].dead = nil
+end
+
+--- The same for all these CPUs at once: each goes over to its part, part_of(CPU), by
+--- itself. How many seconds the one stood still that did so longest. Raises what the
+--- first has raised, after all have answered.
+function workers.configure_all(cpus, part_of)
+  local answers = workers.ask_all(cpus, function (cpu)
+    return {what = "configure", part = parts.message(part_of(cpu))}
+  end)
+  local longest, problem = 0, nil
+  for _, cpu in ipairs(cpus) do
+    local answer = answers[cpu]
+    rings.close(cpu, answer == nil)
+    if answer and not answer.problem then by_cpu[cpu].dead = nil end
+    problem = problem or answer and answer.problem and answer
+    longest = math.max(longest, answer and answer.stood or 0)
+  end
+  if problem then raise_problem(problem) end
+  return longest
 end
 
 local settings = {}
@@ -247,62 +296,7 @@ workers.raise_failure = failures.raise
 
 -- Reports --------------------------------------------------------------------------
 
-local function merge(links, answer)
-  for spec, stats in pairs(answer.links) do
-    local known = links[spec]
-    if not known then
-      links[spec] = stats
-    elseif stats.half == "tx" then
-      known.txpackets, known.txbytes = stats.txpackets, stats.txbytes
-      known.txdrop = stats.txdrop
-    else
-      known.rxpackets, known.rxbytes = stats.rxpackets, stats.rxbytes
-    end
-  end
-end
-
-local UNKNOWN = {links = {}, in_links = 0, seconds = 0} -- of one that is given up
-
---- Ask the workers for a report: {links = {[SPEC] = totals}, in_links =, cpus =
---- {[CPU] = {seconds = of CPU time, packets = sent, freed and handed on, breaths =,
---- dead =, node = NUMA node of its packets, or -1, cycles = where its cycles went}}}.
---- `held` is a list of what they tell with --check; nil if one can't be asked.
---- With `apps` their apps report on stdout; `problems` is a list of what they raised.
-function workers.report(apps)
-  local sum = {links = {}, in_links = 0, cpus = {}, problems = {}, held = {}}
-  for _, cpu in ipairs(workers.places()) do
-    local answer = workers.ask(cpu, {what = "report", apps = apps and cpu}) or UNKNOWN
-    merge(sum.links, answer)
-    sum.in_links = sum.in_links + answer.in_links
-    sum.held = answer ~= UNKNOWN and sum.held or nil
-    if sum.held then sum.held[#sum.held + 1] = answer.held end
-    sum.problems[#sum.problems + 1] = answer.problem
-    local counted = by_cpu[cpu].handle.account
-    sum.cpus[cpu] = {seconds = answer.seconds,
-      packets = tonumber(counted.frees + counted.sent + counted.handed),
-      breaths = tonumber(by_cpu[cpu].handle.breaths), dead = by_cpu[cpu].dead ~= nil,
-      node = C.pg_pool_node(counted.pool), cycles = answer.cycles}
-  end
-  return sum
-end
-
---- Packets that ports of the workers have missed up to now.
-function workers.missed()
-  local sum = 0
-  for _, cpu in ipairs(workers.places()) do
-    local answer = workers.ask(cpu, {what = "missed"})
-    sum = sum + (answer and answer.missed or 0)
-  end
-  return sum
-end
-
---- The totals of `links` (as engine.link_table) and of the workers' links.
-function workers.totals(links)
-  local sum = {}
-  merge(sum, {links = link.all_stats(links)})
-  merge(sum, workers.report())
-  return sum
-end
+reports.attach(workers)
 
 --- Does a worker run the app `name`?
 function workers.has(name)

@@ -225,7 +225,7 @@ end
 function apply.prepare(state, new, plan, except)
   local names = {}
   for _, name in ipairs((split_by_conflict(plan.start, plan.claims, state.claims))) do
-    if not except[name] then names[#names + 1] = name end
+    if not (except[name] or state.ready[name]) then names[#names + 1] = name end
   end
   start_all(names, new.apps, state.ready, plan.found, {})
 end

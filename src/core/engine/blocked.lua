@@ -51,6 +51,14 @@ function blocked.elsewhere(f, ...)
   return err
 end
 
+--- Engines of other CPUs have changed by themselves, and stood still so long for it.
+function blocked.others_stood(seconds)
+  if not within then return end
+  local sums = cutting and blocked.cut or blocked
+  sums.seconds = sums.seconds + seconds
+  sums.longest = math.max(sums.longest, seconds)
+end
+
 --- Call change() and count what it costs the running `apps`: where `running` is true
 --- they stand still; if it is "elsewhere", only while blocked.elsewhere() is called.
 --- Ports of other CPUs have missed missed() packets up to now (optional). Raises what
