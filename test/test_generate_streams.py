@@ -56,6 +56,29 @@ def test_payloads_are_carried(tmp_path):
         assert stream["received"]["numbered"] == 1000 and not stream["received"]["lost"]
 
 
+def test_all_packets_of_a_mix_with_a_payload_are_measured(tmp_path):
+    for payload in "GET", "GET /", "hex:" + 40 * "5047":
+        for words in ["--size", "imix"], ["--size", "60..140/8"]:
+            results = generate("--port", "ring:a", "--receive", "ring:a", "--count", "200",
+                               "--payload", payload, *words)
+            assert results["received"]["latency_count"] == 200, results
+            assert results["received"]["lost"] == results["received"]["other"] == 0
+    script = tmp_path / "script.lua"
+    script.write_text("""return {packet = function (pkt, i)
+      if i % 2 == 0 then pkt.payload.uint8[0] = 7 end
+    end}""")
+    words = "--port", "ring:a", "--receive", "ring:a", "--count", "200", "--script", script
+    got = generate(*words)["received"]
+    assert (got["packets"], got["numbered"], got["lost"]) == (200, 100, 0)
+    assert "the script has changed numbers or times" in perigee("generate", *words).stdout
+
+
+def test_checksums_of_odd_payloads_in_many_streams(tmp_path):
+    streams = [word for i in range(32) for word in ("--stream", f"payload=abc;name=s{i}")]
+    packets = generated(tmp_path / "out.pcap", "--count", "3", "--size", "64,100", *streams)
+    assert len(packets) == 96 and all(rebuilt(data) == data for data in packets)
+
+
 @pytest.mark.parametrize("stream, reason", [
     ("eth,ip4;size=20", "stream 2: a packet of 20 bytes is too short"),
     ("eth,ip4;name=web;tcpDst=1", "stream web: no header of the stack has a field 'tcpDst'"),

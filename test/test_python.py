@@ -90,6 +90,47 @@ assert program.pid not in [i.pid for i in perigee.instances()]
     assert result.returncode == 0, result.stderr
 
 
+def test_streams_are_added_changed_and_removed(environment):
+    source = '''
+import perigee
+from perigee import Stream
+
+with perigee.Generator(port="ring:a", receive="ring:a", interactive=True) as run:
+    assert run.streams() == []
+    dns = Stream("dns", "eth,ip4,udp", {"ip4Src": "10.0.0.1..10.0.0.9", "udpDst": 53},
+                 size="80..90", payload=b"\\xca\\xfe", count=100, seed=3, latency=True, held=True)
+    assert run.add(dns) == "dns" and run.add("eth,ip6,tcp;rate=1kpps") == "1"
+    [told, other] = run.streams()
+    assert told.fields == {"ip4Src": "10.0.0.1..10.0.0.9", "udpDst": "53"} and told.held
+    assert (told.payload, told.count, told.latency) == (dns.payload, 100, True), told
+    assert other == Stream("1", "eth,ip6,tcp", rate="1000pps"), other
+    run.go("dns")
+    run.wait_for(lambda s: s["streams"][0]["sent"]["packets"] == 100)
+    run.change("dns", count=150, fields={"udpDst": 54}, payload="hex:", size=None)
+    run.wait_for(lambda s: s["streams"][0]["sent"]["packets"] == 150)
+    assert run.streams()[0].payload == b"hex:" and run.streams()[0].size is None
+    run.change("dns", fields=None)
+    assert run.streams()[0].fields == {}
+    for act, sentence in [(lambda: run.add(dns), "stream dns: there is one already"),
+                          (lambda: run.add(Stream("x", size=20)), "stream x: a packet of 20"),
+                          (lambda: run.change("1", siz=20), "stream 1 has no 'siz'")]:
+        try:
+            act()
+        except perigee.PerigeeError as error:
+            assert sentence in str(error), error
+        else:
+            raise AssertionError(sentence)
+    run.remove("1")
+    assert run.streams()[1].removed
+    report = run.finish()
+[first, second] = report.streams
+assert first.received.packets == 150 and first.received.latency_count == 150
+assert second.removed and not first.removed and report.received.lost == 0
+'''
+    result = execute(environment, source)
+    assert result.returncode == 0, result.stderr
+
+
 def test_handlers_of_a_click_configuration(environment):
     source = '''
 import contextlib, socket, threading

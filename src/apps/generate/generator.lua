@@ -16,7 +16,7 @@ local max, min = math.max, math.min
 local KEYS = {
   stack = true, set = true, size = true, flows = true, seed = true, rate = true,
   arrivals = true, packet = true, count = true, held = true, slow_checksums = true,
-  stream = true, told_apart = true, payload = true,
+  stream = true, told_apart = true, payload = true, record = true,
 }
 
 local Generator = {}
@@ -25,7 +25,7 @@ Generator.__index = Generator
 local function check_room(made)
   if made:records() == "none" then
     failure.usage("its packets have no room for a number, by which streams are "
-      .. "distinguished: let them have %d bytes or more", made.record_at + probe.SIZE)
+      .. "distinguished: let them have %d bytes or more", made.least)
   end
 end
 
@@ -50,7 +50,7 @@ local function parsed(arg)
 end
 
 --- `arg` is a table, as lib.traffic.maker takes it (stack, set, size, flows, seed,
---- payload, rate, which may be text, arrivals, packet, stream), and besides:
+--- payload, record, rate, which may be text, arrivals, packet, stream), and besides:
 ---  count: how many packets to send (default: no end);
 ---  held: true: nothing is sent until `go()` is called;
 ---  told_apart: true: refuse packets that have no room for a record.
@@ -100,6 +100,12 @@ function Generator:hold()
     self.held_at = engine.now()
   end
   self.held = true
+end
+
+--- No more is sent: what has been is all.
+function Generator:finish()
+  self:hold()
+  self.count = self.state.sent
 end
 
 --- Have all packets of the count been sent?

@@ -32,23 +32,33 @@ local MOST_NS = 3600e9
 local Meter = {}
 Meter.__index = Meter
 
-local function offset_of(arg)
+--- Where packets of the stack with that payload (both may be nil) have their records: a
+--- list, first the place behind the payload.
+function Meter.places(stack, payload)
+  local size = headers.parse(stack or "eth,ip4,udp").size
+  if #(payload or "") == 0 then return {size} end
+  return {size + #payload, size}
+end
+
+local function places_of(arg)
   if arg.offset == nil then
-    return headers.parse(arg.stack or "eth,ip4,udp").size + #(arg.payload or "")
+    return arg.places or Meter.places(arg.stack, arg.payload)
   end
   if type(arg.offset) ~= "number" or arg.offset < 0 or arg.offset % 1 ~= 0 then
     failure.usage("a Meter's offset is a whole number of bytes, not '%s'",
       tostring(arg.offset))
   end
-  return arg.offset
+  return {arg.offset}
 end
 
 --- `arg` is a table: `stack`, that of the packets (as a Generator's; default
---- "eth,ip4,udp") and `payload`, or `offset`, where in the packet the record is;
---- `stream`, as the Generator's (default 0).
+--- "eth,ip4,udp") and `payload`, or `offset`, where in the packet the record is, or
+--- `places`, a list of where it may be; `stream`, as the Generator's (default 0).
 function Meter:new(arg)
+  local places = places_of(arg or {})
   return setmetatable({
-    offset = offset_of(arg or {}), tally = ffi.new("struct perigee_metered"),
+    offset = places[1], others = #places > 1 and places,
+    tally = ffi.new("struct perigee_metered"),
     sequence = sequence.new(), latency = latency.new(),
     ns_per_tick = 1e9 / tonumber(C.pg_tsc_hz()), first = false, last = false,
     base = (arg and arg.stream or 0) * probe.SPAN,
@@ -67,6 +77,16 @@ function Meter:link()
 end
 Meter.unlink = Meter.link
 
+-- The number and the time of a packet whose record isn't at the first place; or nil.
+local function find(places, p)
+  for i = 2, #places do
+    if p.length >= places[i] + probe.SIZE then
+      local number, time = read(p.data + places[i])
+      if number then return number, time end
+    end
+  end
+end
+
 local function look(self, tally, p, now)
   local offset, size = self.offset, p.length
   tally.packets = tally.packets + 1
@@ -74,6 +94,7 @@ local function look(self, tally, p, now)
   tally.wire = tally.wire + (size < 60 and 60 or size)
   local number, time
   if size >= offset + probe.SIZE then number, time = read(p.data + offset) end
+  if not number and self.others then number, time = find(self.others, p) end
   number = number and number - self.base
   if not number or number < 0 or number >= SPAN then -- none, or another stream's
     tally.other = tally.other + 1

@@ -14,25 +14,30 @@ local Sorter = {}
 Sorter.__index = Sorter
 Sorter.reconfig_keeps = {"packets", "bytes", "wire"}
 
+local function places_of(stream) return stream.places or {stream.offset} end
+
 --- `arg.streams`: a list of {number (as the Generator's `stream`), offset (of the
---- record in its packets), link (the name of an output)}.
+--- record in its packets) or places (a list of those where it may be), link (the name
+--- of an output)}.
 function Sorter:new(arg)
   local sorter = setmetatable({offsets = {}, streams = arg.streams, of = {},
                              packets = 0, bytes = 0, wire = 0}, self)
   local seen = {}
   for _, stream in ipairs(arg.streams) do
-    if not seen[stream.offset] then
-      seen[stream.offset] = true
-      table.insert(sorter.offsets, stream.offset)
+    for _, offset in ipairs(places_of(stream)) do
+      if not seen[offset] then table.insert(sorter.offsets, offset) end
+      seen[offset] = true
     end
   end
   return sorter
 end
 
 function Sorter:link()
-  self.source = self.input.input
+  self.source, self.of = self.input.input, {}
   for _, stream in ipairs(self.streams) do
-    self.of[stream.number] = {offset = stream.offset, sink = self.output[stream.link]}
+    local at = {}
+    for _, offset in ipairs(places_of(stream)) do at[offset] = true end
+    self.of[stream.number] = {at = at, sink = self.output[stream.link]}
   end
 end
 Sorter.unlink = Sorter.link
@@ -45,7 +50,7 @@ local function sink_of(self, p)
     if p.length >= offset + SIZE then
       local number = read(p.data + offset)
       local stream = number and self.of[floor(number / SPAN)]
-      if stream and stream.offset == offset then return stream.sink end
+      if stream and stream.at[offset] then return stream.sink end
     end
   end
 end

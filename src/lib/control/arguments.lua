@@ -35,6 +35,15 @@ function arguments.text(request, key)
   return text
 end
 
+--- Is request[key] true? false if it isn't there.
+function arguments.boolean(request, key)
+  local value = value_of(request, key)
+  if value ~= nil and type(value) ~= "boolean" then
+    error(("%s is true or false, not %s"):format(key, tostring(value)), 0)
+  end
+  return value or false
+end
+
 --- The packet filter request.filter, or nil.
 function arguments.filter(request)
   local text = arguments.text(request, "filter")

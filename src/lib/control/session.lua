@@ -20,7 +20,9 @@ Session.__index = Session
 
 --- A session that knows the `commands`, by name {arguments = the set of keys that its
 --- requests may have, run = run(session, request)}; run returns what to answer, and the
---- job that it starts, if any: {tend(now), stop()}. It raises what is wrong.
+--- job that it starts, if any: {tend(now), stop()}. It raises what is wrong. Where the
+--- answer isn't known yet it returns a function, which is asked until it isn't nil; the
+--- client's next request waits for that.
 function session.new(commands)
   return setmetatable({commands = commands, input = "", output = {}, outgoing = 0,
     jobs = {}}, Session)
@@ -85,6 +87,10 @@ local function handle(self, line)
   end
   local id = id_of(request)
   local ok, answer, job = pcall(obey, self, request)
+  if ok and type(answer) == "function" then
+    self.awaited = {id = id, answer = answer}
+    return
+  end
   if not ok then return self:say(id, {error = tostring(answer)}) end
   self:say(id, {answer = answer})
   if job then
@@ -118,7 +124,8 @@ end
 --- Answer what has come.
 function Session:work()
   for _ = 1, LINES_AT_ONCE do
-    local line = not is_behind(self) and not self.done and next_line(self)
+    local line = not is_behind(self) and not self.done and not self.awaited
+      and next_line(self)
     if not line then break end
     if line:find("%S") then handle(self, line) end
   end
@@ -128,13 +135,23 @@ function Session:work()
     self.input, self.at_end, self.done = "", true, true
   end
   self.full = #self.input > LONGEST_LINE or is_behind(self)
-  if self.at_end and not waiting then self.done = true end
+  if self.at_end and not waiting and not self.awaited then self.done = true end
+end
+
+-- Give the answer that is awaited, if it is known now.
+local function answer_late(self)
+  local awaited = self.awaited
+  local ok, answer = pcall(awaited.answer)
+  if ok and answer == nil then return end
+  self.awaited = nil
+  self:say(awaited.id, ok and {answer = answer} or {error = tostring(answer)})
 end
 
 -- Jobs ----------------------------------------------------------------------------
 
 --- Let the jobs do what they have to, at the time `now`; those that have ended go.
 function Session:tend(now)
+  if self.awaited then answer_late(self) end
   for i = #self.jobs, 1, -1 do
     local job = self.jobs[i]
     job:tend(now)
@@ -144,7 +161,7 @@ end
 
 --- Has it more to do than to wait for the client?
 function Session:busy()
-  return #self.jobs > 0 or self.outgoing > 0 or self.input ~= ""
+  return #self.jobs > 0 or self.outgoing > 0 or self.input ~= "" or self.awaited ~= nil
 end
 
 --- Stop all jobs; how many there were. Each says its last words.

@@ -127,6 +127,9 @@ end
 ---  rate (lib.traffic.rate), arrivals: "constant" or "poisson";
 ---  payload: the bytes (a string) behind the headers, before the record; they end where
 ---    the packet does, and zeros follow where it is longer;
+---  record: false: no packet has one; "any": one that has no room for the payload and
+---  the
+---    record has the record first, and the payload's beginning; by default it has none;
 ---  packet: a function (pkt, i) called for each packet, i from 0, before its checksums
 ---    are computed; lengths are set too if it changes pkt.length;
 ---  slow_checksums: true: compute every checksum over its bytes (for tests).
@@ -140,9 +143,11 @@ function M.new(o)
   if #settings > MOST_SETTINGS then
     failure.usage("%d fields can be set, not %d", MOST_SETTINGS, #settings)
   end
-  extra.payload = o.payload or ""
+  extra.payload, extra.record = o.payload or "", o.record
   self.record_at = self.stack.size + #extra.payload
-  self.mix, self.settings = mix_of(o.size, self.record_at + probe.SIZE), settings
+  local needed = self.record_at + (o.record == false and 0 or probe.SIZE)
+  self.mix, self.settings = mix_of(o.size, needed), settings
+  self.least = (o.record == "any" and self.stack.size or self.record_at) + probe.SIZE
   self.flows = fields.flows(settings, o.flows)
   self.user = o.packet
   local list = not (o.packet or o.slow_checksums)
@@ -155,12 +160,14 @@ function M.new(o)
   local job = {
     template = self.template, settings = settings, sums = list, flows = self.flows,
     user = o.packet ~= nil, paced = self.paced, record_at = self.record_at,
-    header_size = self.stack.size,
+    header_size = self.stack.size, odd_payload = #extra.payload % 2 == 1,
+    folds = (o.stream or 0) > 0,
   }
   job.arguments = arguments(self, settings, seed)
   self.source = writer.source(job)
   self.description = {stack = o.stack, set = o.set, size = o.size, flows = o.flows,
-                      seed = o.seed, packet = o.packet, payload = o.payload}
+                      seed = o.seed, packet = o.packet, payload = o.payload,
+                      record = o.record}
   self.make = assert(loadstring(self.source, "=traffic"))(job.arguments)
   return self
 end
@@ -194,9 +201,16 @@ function Maker:go_on_from(other, numbered)
   state.number = numbered and before.number or number
 end
 
---- How many packets had room for a number and a time: "all", "some" or "none".
-function Maker:records()
-  return self.template.all and "all" or self.template.some and "some" or "none"
+--- How many packets had room for a number and a time: "all", "some" or "none";
+--- "changed": all of those sent, but the script's function has changed that of some;
+--- "off": they bear none. A packet with one has at least `least` bytes.
+function Maker:records(numbered)
+  local t = self.template
+  if self.description.record == false then return "off" end
+  if self.user and t.all and numbered and numbered < self.state.sent then
+    return "changed"
+  end
+  return t.all and "all" or t.some and "some" or "none"
 end
 
 return M

@@ -178,6 +178,49 @@ describe("lib.traffic.maker", function()
     {stack = "eth,ip6,tcp", set = {"ip6NextHeader=random", "tcpUrg=random"}},
   }
 
+  it("has the record before a payload for both of which there is no room", function ()
+    for _, payload in ipairs{"odd", "even", ("p"):rep(300)} do
+      for _, stream in ipairs{0, 63} do
+        local o = {payload = payload, size = "59,60,61,64,400", record = "any",
+                   set = {"udpSrc=1..9"}, stream = stream}
+        local numbers = {}
+        local packets, m = made(o, 50, function (pkt, p)
+          assert.is_true(pkt:verify())
+          local behind = p.length >= 42 + #payload + probe.SIZE
+          local at = behind and 42 + #payload or 42
+          local number = p.length >= 60 and probe.read(p.data + at) or nil
+          if number then numbers[#numbers + 1] = number - stream * probe.SPAN end
+        end)
+        assert.equal("some", m:records())
+        assert.equal(60, m.least)
+        assert.equal(40, #numbers)
+        assert.same({0, 39}, {numbers[1], numbers[40]})
+        for _, data in ipairs(packets) do
+          local first = (#data < 60 or #data >= 60 + #payload) and 43 or 61
+          local room = math.min(#payload, #data - first + 1)
+          assert.equal(payload:sub(1, room), data:sub(first, first + room - 1))
+        end
+      end
+    end
+  end)
+
+  it("leaves the record out where none is wanted", function ()
+    local packets, m = made({payload = "abc", record = false, size = "45,80"}, 4)
+    assert.equal("off", m:records())
+    assert.equal(0, m.state.number)
+    for _, data in ipairs(packets) do assert.matches("^abc%z*$", data:sub(43)) end
+  end)
+
+  it("doesn't number what a function has written over or cut off", function ()
+    local _, m = made({size = 100, packet = function (pkt, i)
+      if i % 5 == 1 then pkt.payload.uint8[0] = 7 end
+      if i % 5 == 2 then pkt.payload.uint8[9] = 200 end
+      if i % 5 == 3 then pkt.length = 59 end
+    end}, 50)
+    assert.equal(20, m.state.number)
+    assert.equal("changed", m:records(20))
+  end)
+
   for _, case in ipairs(STACKS) do
     it("has the checksums of " .. (case.stack or "eth,ip4,udp") .. " right with "
        .. case.set[1], function()

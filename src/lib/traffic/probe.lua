@@ -29,8 +29,9 @@ M.SIZE = ffi.sizeof("struct perigee_probe")
 --- are exact below 2^51: for 128 streams.)
 M.SPAN = 2^44
 
--- "PG", as it is read on a little-endian machine.
-local MAGIC = 0x4750
+--- "PG", as it is read on a little-endian machine.
+M.MAGIC = 0x4750
+local MAGIC = M.MAGIC
 local EXACT = 2^53
 
 --- Write the parts that are the same in all packets.

@@ -28,14 +28,15 @@ local function arguments(settings, size, filled)
 end
 
 -- A packet of that size as the stack library makes it. Where there is no room for all
--- of the payload, it ends earlier.
-local function example(stack, settings, size, with_record, extra)
+-- of the payload, it ends earlier. `at`: where the record is; nil: there is none.
+local function example(stack, settings, size, at, extra)
   local p = packet.resize(packet.allocate(), 0)
   packet.resize(p, size)
   local pkt, payload = stack(p), extra.payload
   pkt:fill(arguments(settings, size, extra.fill))
-  ffi.copy(p.data + stack.size, payload, math.min(#payload, size - stack.size))
-  if with_record then probe.prepare(p.data + stack.size + #payload) end
+  local first = at == stack.size and at + probe.SIZE or stack.size
+  ffi.copy(p.data + first, payload, math.min(#payload, size - first))
+  if at then probe.prepare(p.data + at) end
   pkt:calculateChecksums()
   for _, setting in ipairs(settings) do
     local field = setting.field
@@ -81,16 +82,28 @@ local function distinct(mix)
   return list, round
 end
 
+-- Where the record of a packet of that size is: behind the payload, or where there is
+-- no room for both before it, if that may be; nil: nowhere.
+local function place(stack, size, extra)
+  local behind = stack.size + #extra.payload
+  if extra.record == false then return nil end
+  if size >= behind + probe.SIZE then return behind end
+  local fits = size >= stack.size + probe.SIZE
+  return extra.record == "any" and fits and stack.size or nil
+end
+
 --- The templates for packets of a stack (lib.stack), in sizes of `mix`, with `settings`
 --- (lib.traffic.fields) and `sums` (lib.traffic.sums, or {}); `extra` has `fill`,
 --- further labels and values for fill, and `payload`, the bytes between the headers and
---- the record (both may be left out). A table of: `n` sizes,
---- their `sizes` (int32_t[]) and `records` (uint8_t[], 1: there is room for the
---- record); `some` and `all` (have a record); `head`, the bytes to copy; `bytes`, from
+--- the record (both may be left out), and `record`, as lib.traffic.maker's. A table of:
+--- `n` sizes, their `sizes` (int32_t[]) and `records` (int32_t[], where the record is;
+--- 0: there is none); `some` and `all` (have a record); `head`, the bytes to copy;
+--- `in_front` (some have it before the payload); `bytes`, from
 --- one template to the next `stride`; `round` (of `length`, int32_t[], indices of
 --- sizes); `bases`, an array of double[] for the sums.
 function M.make(stack, mix, settings, sums, extra)
-  extra = {fill = extra and extra.fill or {}, payload = extra and extra.payload or ""}
+  extra = {fill = extra and extra.fill or {}, payload = extra and extra.payload or "",
+           record = extra and extra.record}
   check_sizes(mix, stack.size, #extra.payload)
   local list, round = distinct(mix)
   local head = stack.size + #extra.payload + probe.SIZE
@@ -98,16 +111,18 @@ function M.make(stack, mix, settings, sums, extra)
   local t = {
     n = #list, head = math.min(head, mix.largest), stride = stride, round = round,
     length = #mix.round,
-    sizes = ffi.new("int32_t[?]", #list), records = ffi.new("uint8_t[?]", #list),
+    sizes = ffi.new("int32_t[?]", #list), records = ffi.new("int32_t[?]", #list),
     bytes = ffi.new("uint8_t[?]", #list * stride), bases = {},
-    some = mix.largest >= head, all = mix.smallest >= head,
+    some = place(stack, mix.largest, extra) ~= nil,
+    all = place(stack, mix.smallest, extra) ~= nil, in_front = false,
     smallest = mix.smallest, largest = mix.largest,
   }
   for k in ipairs(sums) do t.bases[k] = ffi.new("double[?]", #list) end
   for i, size in ipairs(list) do
-    local with_record = size >= head
-    local p = example(stack, settings, size, with_record, extra)
-    t.sizes[i - 1], t.records[i - 1] = size, with_record and 1 or 0
+    local at = place(stack, size, extra)
+    local p = example(stack, settings, size, at, extra)
+    t.sizes[i - 1], t.records[i - 1] = size, at or 0
+    t.in_front = t.in_front or at == stack.size and #extra.payload > 0
     ffi.copy(t.bytes + (i - 1) * stride, p.data, math.min(size, head))
     for k, sum in ipairs(sums) do t.bases[k][i - 1] = base(sum, sums, p.data) end
     packet.free(p)

@@ -5,6 +5,7 @@
 
 local fields = require("lib.traffic.fields")
 local MAX_PAYLOAD = require("core.packet").max_payload
+local probe = require("lib.traffic.probe")
 
 local M = {}
 
@@ -122,18 +123,40 @@ end
 local function emit_record(emit, job)
   local t = job.template
   if not t.some then return end
+  local sum = (job.folds and "fold32(number)" or "number") .. " + time_sum"
   if not t.all then
     emit("local record_sum = 0")
-    emit("if records[index] == 1 then")
-    emit("record_sum = number + time_sum")
+    emit("if records[index] ~= 0 then")
+    emit("record_sum = %s", sum)
   else
-    emit("local record_sum = number + time_sum")
+    emit("local record_sum = %s", sum)
   end
-  emit("local record = cast(probe_ptr, data + %d)", job.record_at)
+  if t.in_front then
+    emit("local at = records[index]")
+    emit("local record = cast(probe_ptr, data + at)")
+    if job.odd_payload then -- its bytes are the other ones of the sum's 16-bit parts
+      emit("if at == %d then record_sum = record_sum * 256 end", job.header_size)
+    end
+  else
+    emit("local record = cast(probe_ptr, data + %d)", job.record_at)
+  end
   emit("record.number = bswap(cast(u64, number))")
   emit("record.time = time")
   emit("number = number + 1")
   if not t.all then emit("end") end
+end
+
+-- A script's function may write over the record, or cut it off: that one isn't
+-- numbered.
+local function emit_record_check(emit, job)
+  local t = job.template
+  if not (job.user and t.some) then return end
+  emit("local at = records[index]")
+  emit("if at ~= 0 then")
+  emit("local record = cast(probe_ptr, data + at)")
+  emit("if size < at + %d or record.magic ~= %d", probe.SIZE, probe.MAGIC)
+  emit("or record.number ~= bswap(cast(u64, number - 1)) then number = number - 1 end")
+  emit("end")
 end
 
 -- The loop ----------------------------------------------------------------------------
@@ -186,6 +209,7 @@ local function emit_packet(emit, job)
   end
   emit_record(emit, job)
   emit_user(emit, job)
+  emit_record_check(emit, job)
   emit_checksums(emit, job)
   if not job.sums then -- that overwrote those that are set
     for _, i in ipairs(constant) do write(emit, job.settings[i], i) end
@@ -231,7 +255,8 @@ end
 --- to the link `output` up to `n` packets, those that are due at `now`. `job` is a
 --- table of `template`, `settings`, `sums` (or nil: calculateChecksums), `flows`,
 --- `user` (true: a function is called for each packet), `paced`, `record_at` (its
---- offset), `header_size`.
+--- offset, where it is behind the payload), `header_size`, `odd_payload` (has it an odd
+--- number of bytes?), `folds` (are numbers too large to be added up as they are?).
 function M.source(job)
   local emit, lines = emitter()
   job.turns = {}

@@ -112,8 +112,11 @@ end
 -- Whether sending is over, or receiving, where nothing is sent.
 local function ending(parts, options)
   local ends = options.duration and C.pg_now() + options.duration or math.huge
-  if #parts.generators > 0 then
-    return function () return all_done(parts.generators) or engine.now() >= ends end
+  if options.port then
+    local stays = options.interactive
+    return function ()
+      return not stays and all_done(parts.generators) or engine.now() >= ends
+    end
   end
   local count, idle = options.count or math.huge, options.idle or math.huge
   return function ()
@@ -165,13 +168,27 @@ local function totals(list)
   return packets, bits, lost
 end
 
-local function sample(parts)
-  local sends = #parts.generators > 0
+-- The same of what was sent (or received) in all directions; `kind` says which. It is
+-- the apps', and that of lanes that are no more.
+local function counted(directions, list, kind)
+  local packets, bits, lost = totals(list)
+  for _, d in ipairs(directions) do
+    local gone = d.gone[kind]
+    if gone then
+      packets, bits, lost = packets + gone.packets, bits + gone.bits, lost + gone.lost
+    end
+  end
+  return packets, bits, lost
+end
+
+local function sample(directions, parts)
+  local sends = directions[1].port ~= nil
   return function ()
     local now = {}
-    now.packets, now.bits = totals(sends and parts.generators or parts.meters)
-    if #parts.meters > 0 then
-      local packets, _, lost = totals(parts.meters)
+    now.packets, now.bits = counted(directions, sends and parts.generators
+      or parts.meters, sends and "sent" or "received")
+    if directions[1].receive then
+      local packets, _, lost = counted(directions, parts.meters, "received")
       now.received, now.lost = sends and packets or nil, lost
       if not sends then now.note = ("lost %.0f"):format(lost) end
     end
@@ -182,6 +199,7 @@ end
 -- The packets after which it ends; nil: it doesn't end so.
 local function limit(directions, options)
   if not options.port then return options.count end
+  if options.interactive then return nil end
   local total = 0
   for _, d in ipairs(directions) do
     for _, lane in ipairs(d.lanes) do
@@ -210,14 +228,14 @@ function Course:run(options, stream)
   M.wait_for_links(engine.app_table)
   local line = progress.start{
     label = "generate", limit = limit(directions, options), duration = options.duration,
-    sample = sample(parts), stream = stream, interval_s = LIVE_S,
+    sample = sample(directions, parts), stream = stream, interval_s = LIVE_S,
   }
   for _, generator in ipairs(parts.generators) do generator:go() end
   local before = C.pg_cpu_seconds()
   local ok, err = pcall(engine.main, {done = ending(parts, options), no_report = true})
   local cpu = C.pg_cpu_seconds() - before
   self.over = true
-  if ok and #parts.generators > 0 then
+  if ok and options.port then
     ok, err = catching_signals(drain, parts, options)
   end
   line:finish("quiet")

@@ -92,7 +92,7 @@ function M.run(args)
   local began = unix_seconds()
   local lines = options.json_lines and live.start(directions, options.json_lines)
   local run = course.new(directions)
-  commands.let_in(directions, run)
+  commands.let_in{options = options, directions = directions, course = run}
   local ok, err, cpu = run:run(options, stream)
   local list = results.all(directions, cpu)
   stream:write(report.all_text(list))

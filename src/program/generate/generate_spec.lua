@@ -158,7 +158,7 @@ describe("program.generate.report", function()
     local s = {
       port = "null", packets = 1001, bytes = 60060, bits = 672672, numbered = 1001,
       seconds = 1, scheduled = 1, latest = 0.002, pps = 1000, bit_rate = 672000,
-      rate = {packets = 1000}, arrivals = "constant", records = "all", header = 42,
+      rate = {packets = 1000}, arrivals = "constant", records = "all", least = 60,
       unsent = 0, cpu = 0.5, drops = {{name = "too short", count = 0}},
     }
     for key, value in pairs(changes or {}) do s[key] = value end

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The apps of a run of generate. A *direction* is from one port to another (or from a
 -- port alone, or to one): {to, from = names of port apps, port, receive = as the user
--- wrote them, lanes}; a lane is a stream with its Generator and Meter (names of apps).
+-- wrote them, lanes (program.generate.lanes), slots (how many there have been), joined
+-- (are several sent, or may they be?), gone (sums of lanes that are no more)}.
 --
 --   generator... -> (join) -> to                from -> (sorter) -> meter...
 
@@ -10,6 +11,7 @@ local failure = require("core.failure")
 local headers = require("lib.traffic.headers")
 local kinds = require("lib.port.kinds")
 local spec = require("lib.port.spec")
+local lanes = require("program.generate.lanes")
 local streams = require("program.generate.streams")
 local Generator = require("apps.generate.generator").Generator
 local Joiner = require("apps.generate.joiner").Joiner
@@ -25,96 +27,101 @@ local function shared(options)
     and not kinds.of(spec.parse(options.port)).two_ends
 end
 
--- The lanes of a direction; `back`: the second one, whose streams have other numbers.
-local function lanes(list, suffix, back)
-  local all = {}
-  for i, stream in ipairs(list) do
-    local tail = (#list > 1 and "_" .. i or "") .. suffix
-    all[i] = {stream = stream, name = stream.name, generator = "generator" .. tail,
-              meter = "meter" .. tail, number = i - 1 + (back and streams.MOST or 0)}
+local function add_lanes(d, list, given)
+  for slot, stream in ipairs(list) do
+    d.lanes[slot] = lanes.new(slot, stream, given[slot], d)
   end
-  return all
+  d.slots = #list
+  return d
 end
 
 --- The directions of a run: one, or two with `options.both`.
 function M.directions(options)
-  local list = streams.list(options)
+  local list, given = streams.list(options)
   local one = {port = options.port, receive = options.receive, to = "to",
                from = options.port and options.receive and shared(options) and "to"
                  or "from",
-               lanes = lanes(list, ""), suffix = ""}
+               lanes = {}, suffix = "", gone = {},
+               joined = options.interactive or #list > 1}
+  add_lanes(one, list, given)
   if not options.both then return {one} end
   if one.from == "to" then
     failure.usage("--both is for two ports, and %s is one", options.port)
   end
   local two = {port = options.receive, receive = options.port, to = "from", from = "to",
-               lanes = lanes(streams.back(list), "_back", true), suffix = "_back"}
-  return {one, two}
+               lanes = {}, suffix = "_back", back = true, gone = {},
+               joined = one.joined}
+  return {one, add_lanes(two, streams.back(list), given)}
 end
 
 -- make(...), whose failure is told by the stream's name.
-local function of_stream(lane, make, ...)
+local function of_stream(lane, d, make, ...)
   local ok, result = pcall(make, ...)
   if ok then return result end
   if not failure.is(result) then error(result, 0) end
-  failure.usage("%s%s", lane.name and ("stream %s: "):format(lane.name) or "",
-    tostring(result))
-end
-
--- An app of the lane, whose argument is looked at first.
-local function add_app(c, lane, name, class, argument)
-  of_stream(lane, class.new, class, argument)
-  config.app(c, name, class, argument)
+  local name = (lane.name or d.joined) and lanes.called(lane)
+  failure.usage("%s%s", name and ("stream %s: "):format(name) or "", tostring(result))
 end
 
 -- Several streams that come back are told apart by the records of their packets. What
 -- isn't measured here ends where its payload does.
 local function generator_argument(lane, d)
   local s = lane.stream
-  local size = s.size
-  if not size and s.payload and not d.receive then
+  local size, record = s.size, d.receive and "any" or nil
+  if not size and s.payload and not d.receive and s.latency ~= "on" then
     size = headers.parse(s.stack or "eth,ip4,udp").size + #s.payload
+    record = false
   end
+  if s.latency then record = s.latency == "on" and "any" end
   return {
     stack = s.stack, set = s.set, flows = s.flows, size = size, rate = s.rate,
-    payload = s.payload,
+    payload = s.payload, record = record,
     arrivals = s.arrivals, seed = s.seed, count = s.count, packet = s.packet,
     stream = lane.number, held = true,
-    told_apart = d.receive ~= nil and #d.lanes > 1,
   }
 end
 
+-- The argument of the lane's Generator, which is looked at once.
+local function checked_argument(lane, d)
+  local argument = of_stream(lane, d, generator_argument, lane, d)
+  local told_apart = d.receive ~= nil and d.joined and lanes.is_measured(lane)
+  local check = told_apart and "told apart" or "alone"
+  if lane.checked == check or lane.removed then return argument end
+  local copy = {told_apart = told_apart}
+  for key, value in pairs(argument) do copy[key] = value end
+  of_stream(lane, d, Generator.new, Generator, copy)
+  lane.checked = check
+  return argument
+end
+
 local function add_senders(c, d)
-  local join = #d.lanes > 1 and "join" .. d.suffix
+  local join = d.joined and "join" .. d.suffix
   if join then
     config.app(c, join, Joiner)
     config.link(c, ("%s.output -> %s.input"):format(join, d.to))
   end
-  for i, lane in ipairs(d.lanes) do
-    add_app(c, lane, lane.generator, Generator,
-      of_stream(lane, generator_argument, lane, d))
+  for _, lane in ipairs(d.lanes) do
+    config.app(c, lane.generator, Generator, checked_argument(lane, d))
     config.link(c, ("%s.output -> %s"):format(lane.generator,
-      join and join .. ".input" .. i or d.to .. ".input"))
+      join and join .. ".input" .. lane.slot or d.to .. ".input"))
   end
   d.join = join or nil
 end
 
 local function add_receivers(c, d)
   for _, lane in ipairs(d.lanes) do
-    add_app(c, lane, lane.meter, Meter, {stack = lane.stream.stack,
-      payload = lane.stream.payload, stream = lane.number})
+    config.app(c, lane.meter, Meter, {places = lane.places, stream = lane.number})
   end
-  if #d.lanes == 1 then
+  if not d.joined then
     config.link(c, ("%s.output -> %s.input"):format(d.from, d.lanes[1].meter))
     return
   end
   d.sorter = "sorter" .. d.suffix
   local sorted = {}
   for i, lane in ipairs(d.lanes) do
-    local stack = headers.parse(lane.stream.stack or "eth,ip4,udp")
-    sorted[i] = {number = lane.number, link = "output" .. i,
-      offset = stack.size + #(lane.stream.payload or "")}
-    config.link(c, ("%s.output%d -> %s.input"):format(d.sorter, i, lane.meter))
+    sorted[i] = {number = lane.number, link = "output" .. lane.slot,
+                 places = lane.places}
+    config.link(c, ("%s.output%d -> %s.input"):format(d.sorter, lane.slot, lane.meter))
   end
   config.app(c, d.sorter, Sorter, {streams = sorted})
   config.link(c, ("%s.output -> %s.input"):format(d.from, d.sorter))

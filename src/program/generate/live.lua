@@ -29,25 +29,29 @@ local function counted(self, name, seconds)
   return now
 end
 
-local function sum(list, kind)
-  local total
-  for _, item in ipairs(list) do
-    for key, value in pairs(item[kind] or {}) do
-      total = total or {}
-      total[key] = (total[key] or 0) + value
-    end
-  end
-  return total
-end
-
 local function direction(self, d, seconds)
   local list = {}
   for i, lane in ipairs(d.lanes) do
-    list[i] = {name = lane.name, sent = counted(self, lane.generator, seconds),
+    list[i] = {name = lane.name, removed = lane.removed,
+      sent = counted(self, lane.generator, seconds),
       received = counted(self, lane.meter, seconds)}
   end
-  if #list == 1 then return list[1] end
-  return {sent = sum(list, "sent"), received = sum(list, "received"), streams = list}
+  if not d.joined then return list[1] end
+  local all = {sent = d.port and {} or nil, received = d.receive and {} or nil}
+  for kind, counts in pairs(all) do
+    for _, key in ipairs{"packets", "bits", "pps", "bit_rate"} do counts[key] = 0 end
+    if d.gone[kind] then
+      counts.packets, counts.bits = d.gone[kind].packets, d.gone[kind].bits
+      counts.lost = d.gone[kind].lost
+    end
+    for _, item in ipairs(list) do
+      for key, value in pairs(item[kind] or {}) do
+        counts[key] = (counts[key] or 0) + value
+      end
+    end
+  end
+  if #list > 0 then all.streams = list end
+  return all
 end
 
 --- What the running apps of the directions (program.generate.graph) have counted from

@@ -40,6 +40,9 @@ local function parser()
            .. " other options, such as \"eth,ip4,udp;rate=1Mpps;size=imix;udpDst=53\"."
            .. " May be given again.")
     :argname("STREAM"):count("*")
+  p:flag("--interactive", "Send the streams of --stream, none if there are none, and go"
+         .. " on when they have been sent: streams are added, changed and removed over"
+         .. " the control socket.")
   p:flag("--both", "Send in both directions, from --port to --receive and back, and"
          .. " measure each.")
   p:option("--resolve", "Find the Ethernet address of this next hop, by ARP or"
@@ -117,7 +120,7 @@ local function merge(options, script)
 end
 
 local FOR_SENDING = {"rate", "set", "size", "flows", "arrivals", "seed", "script",
-                     "strict", "both", "resolve"}
+                     "strict", "both", "resolve", "interactive"}
 
 local OUTPUTS = {"json", "json-lines", "histogram"}
 
@@ -159,12 +162,7 @@ function M.parse(args)
   local options = cli.parse(parser(), args)
   check(options)
   if options.script then merge(options, M.load_script(options.script)) end
-  for _, stream in ipairs(streams.list(options)) do
-    if stream.arrivals and not stream.rate then
-      failure.usage("%s--arrivals needs a --rate",
-        stream.name and ("stream %s: "):format(stream.name) or "")
-    end
-  end
+  streams.list(options) -- raises what is wrong with them
   return options
 end
 

@@ -4,7 +4,6 @@
 local cjson = require("cjson")
 local core_lib = require("core.lib")
 local latency = require("lib.traffic.latency")
-local probe = require("lib.traffic.probe")
 local rate = require("lib.traffic.rate")
 local nanoseconds = latency.text
 local si = require("core.engine.report").si
@@ -50,6 +49,8 @@ local RECORDS = {
     .. " only the count is measured",
   none = "packets of less than %d bytes have no room for a number and a time: loss is"
     .. " measured by the count alone, order and latency aren't",
+  changed = "the script has changed numbers or times, or cut them off: of those packets"
+    .. " only the count is measured",
 }
 
 -- The sum of such a list ({name, count}), and which there are as text.
@@ -90,7 +91,7 @@ local function sent_lines(sent)
       :format(commas(sent.unsent))
   end
   if RECORDS[sent.records] then
-    lines[#lines + 1] = RECORDS[sent.records]:format(sent.header + probe.SIZE)
+    lines[#lines + 1] = RECORDS[sent.records]:format(sent.least or 0)
   end
   return lines
 end
@@ -155,17 +156,20 @@ end
 
 --- The report of a direction's results: a table of `sent` and `received`, each of them
 --- nil or the app's figures with `port`, `pps` and `bit_rate`; `sent` also with `rate`,
---- `arrivals`, `unsent`, `records`, `header` (its size), and for all that was sent
---- `drops` and `cpu` (seconds); `received` with `missed`, likewise. `streams`: a list
---- of such tables with `name`, if there are several; `sent` and `received` are the
---- sums then, with `total` set.
+--- `arrivals`, `unsent`, `records`, `least` (bytes of a packet with one), and for all
+--- that was sent `drops` and `cpu` (seconds); `received` with `missed`, likewise.
+--- `streams`: a list of such tables with `name`, if there are several; `sent` and
+--- `received` are the sums then, with `total` set.
 function M.text(results)
   local lines = {}
   for _, stream in ipairs(results.streams or {}) do
-    lines[#lines + 1] = ("stream %s:"):format(stream.name)
+    lines[#lines + 1] = ("stream %s%s:"):format(stream.name,
+      stream.removed and ", removed" or "")
     add_both(lines, stream, "  ")
   end
-  if results.streams then lines[#lines + 1] = "all streams:" end
+  if results.streams and (results.sent or results.received) then
+    lines[#lines + 1] = "all streams:"
+  end
   add_both(lines, results, results.streams and "  " or "")
   return table.concat(lines, "\n") .. "\n"
 end
@@ -213,10 +217,10 @@ end
 
 local function as_json(r)
   local object = {
-    name = r.name, sent = r.sent and sent_json(r.sent),
+    name = r.name, removed = r.removed, sent = r.sent and sent_json(r.sent),
     received = r.received and received_json(r.received),
   }
-  if r.streams then
+  if r.streams and #r.streams > 0 then
     object.streams = {}
     for i, stream in ipairs(r.streams) do object.streams[i] = as_json(stream) end
   end

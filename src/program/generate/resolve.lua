@@ -108,16 +108,20 @@ function M.run(options, direction, stream)
       failure.usage("--resolve finds the destination's MAC address; don't set ethDst")
     end
   end
-  local own = asker_of(options, direction.lanes[1].stream.set)
-  own.set = direction.lanes[1].stream.set
+  local lane = direction.lanes[1]
+  local set = lane and lane.stream.set or options.set
+  local own = asker_of(options, set)
+  own.set = set
   local mac = ask(own, options.port)
   if not mac then
     failure.raise("nobody says to have %s: no answer from %s within %d seconds",
       options.resolve, options.port, TIMEOUT_S)
   end
   stream:write(("%s is at %s\n"):format(options.resolve, addresses.text(mac)))
-  for _, lane in ipairs(direction.lanes) do
-    local set = lane.stream.set
+  options.resolved = {"ethDst=" .. addresses.text(mac),
+                      "ethSrc=" .. addresses.text(own.mac)}
+  for _, l in ipairs(direction.lanes) do
+    set = l.stream.set
     set[#set + 1] = "ethDst=" .. addresses.text(mac)
     if not first_value(set, "ethSrc") then
       set[#set + 1] = "ethSrc=" .. addresses.text(own.mac)

@@ -44,18 +44,23 @@ local function sent_of(d, lane)
   local generator, stream = engine.app_table[lane.generator], lane.stream
   local f = with_rates(generator:figures(), d.port)
   f.rate, f.arrivals = stream.rate, stream.arrivals or "constant"
-  if d.receive or not stream.payload then f.records = generator.maker:records() end
-  f.header = generator.maker.record_at
+  if d.receive or stream.latency or not stream.payload then
+    f.records = generator.maker:records(f.numbered)
+  end
+  f.least = generator.maker.least
   f.unsent = link.nreadable(generator.sink)
   return f
 end
+
+-- Of those packets only the count is known.
+local UNNUMBERED = {none = true, off = true}
 
 local function received_of(d, lane, sent)
   local meter = engine.app_table[lane.meter]
   local numbered = sent and sent.numbered
   if sent and sent.records == "all" then numbered = numbered - sent.unsent end
   local got = meter:figures(numbered)
-  if sent and sent.records == "none" then
+  if sent and UNNUMBERED[sent.records] and not d.joined then
     got.lost = math.max(0, sent.packets - sent.unsent - got.packets)
     got.distinct = got.packets
   end
@@ -65,27 +70,51 @@ end
 local SUMS = {"packets", "bytes", "bits", "numbered", "unsent", "lost", "distinct",
               "duplicates", "reordered", "too_late", "other", "unclear"}
 
--- The sums over the streams; the time is that of the longest.
-local function total(list, kind, port)
+local function add_up(t, f)
+  for _, key in ipairs(SUMS) do
+    if f[key] then t[key] = (t[key] or 0) + f[key] end
+  end
+  t.seconds = math.max(t.seconds or 0, f.seconds or 0)
+end
+
+-- The sums over the streams, and those that are no more (`gone`); the time is that of
+-- the longest.
+local function total(list, kind, port, gone)
   local t = {seconds = 0, total = true}
+  for _, key in ipairs(SUMS) do t[key] = 0 end
+  if gone[kind] then add_up(t, gone[kind]) end
   for _, item in ipairs(list) do
-    local f = item[kind]
-    for _, key in ipairs(SUMS) do
-      if f[key] then t[key] = (t[key] or 0) + f[key] end
-    end
-    t.seconds = math.max(t.seconds, f.seconds)
+    if item[kind] then add_up(t, item[kind]) end
   end
   return with_rates(t, port)
 end
 
+-- (Of several streams that come back, one without records isn't told from others.)
+local function stream_of(d, lane)
+  local r = {name = lane.name, removed = lane.removed}
+  if d.port then r.sent = sent_of(d, lane) end
+  if d.receive and not (d.joined and lane.stream.latency == "off") then
+    r.received = received_of(d, lane, r.sent)
+  end
+  return r
+end
+
 local function streams_of(d)
   local list = {}
-  for i, lane in ipairs(d.lanes) do
-    list[i] = {name = lane.name}
-    if d.port then list[i].sent = sent_of(d, lane) end
-    if d.receive then list[i].received = received_of(d, lane, list[i].sent) end
-  end
+  for i, lane in ipairs(d.lanes) do list[i] = stream_of(d, lane) end
   return list
+end
+
+--- The lane goes: what it has counted is in the sums of the direction from now on.
+function M.keep(d, lane)
+  local r, gone = stream_of(d, lane), {}
+  for _, kind in ipairs{"sent", "received"} do
+    gone[kind] = {}
+    for _, key in ipairs(SUMS) do gone[kind][key] = 0 end
+    if d.gone[kind] then add_up(gone[kind], d.gone[kind]) end
+    if r[kind] then add_up(gone[kind], r[kind]) end
+  end
+  d.gone = gone
 end
 
 -- Of packets of no stream only the number is known.
@@ -100,15 +129,15 @@ end
 local function direction(d, cpu)
   local list = streams_of(d)
   local r = list[1]
-  if #list > 1 then
+  if d.joined then
     r = {streams = list}
     if d.port then
-      r.sent = total(list, "sent", d.port)
+      r.sent = total(list, "sent", d.port, d.gone)
       r.sent.unsent = r.sent.unsent
         + link.nreadable(engine.app_table[d.join].output.output)
     end
     if d.receive then
-      r.received = total(list, "received", d.receive)
+      r.received = total(list, "received", d.receive, d.gone)
       add_others(r.received, d)
     end
   end

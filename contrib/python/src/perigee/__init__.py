@@ -19,9 +19,10 @@ from perigee.program import Program, run
 from perigee.replay import Replay, replay
 from perigee.reports import (ConnectReport, ConnectSide, Direction, GenerateReport, Latency,
                              LimitReport, Received, ReplayReport, Sent, Side)
+from perigee.stream import Stream
 
 __all__ = ["Connect", "ConnectReport", "ConnectSide", "Control", "Direction",
            "GenerateReport", "Generator", "Handlers", "Hop", "Instance", "Latency",
            "LimitReport", "LoadTest", "Packet", "PerigeeError", "Program", "Received",
-           "Replay", "ReplayReport", "Sent", "Side", "TracedPacket", "connect",
-           "find_limit", "generate", "instances", "replay", "run"]
+           "Replay", "ReplayReport", "Sent", "Side", "Stream", "TracedPacket",
+           "connect", "find_limit", "generate", "instances", "replay", "run"]

@@ -5,10 +5,10 @@ import json
 from typing import Any, BinaryIO
 
 from perigee.errors import PerigeeError
-from perigee.stream import Stream
+from perigee.connection import Connection
 
 
-class Control(Stream):
+class Control(Connection):
     """A connection; requests are answered in their order. When it is closed, what it has
     attached is detached.
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from perigee.measurement import Measurement
 from perigee.reports import GenerateReport
+from perigee.stream import Stream, parts_of
 
 
 class Generator(Measurement):
@@ -29,6 +30,32 @@ class Generator(Measurement):
     def set_rate(self, rate: str, stream: str | None = None) -> None:
         """Send at another rate, such as "500kpps" or "1Gbit"."""
         self.control.ask("rate", rate=rate, stream=stream)
+
+    def streams(self) -> list[Stream]:
+        """The streams, also those that have been removed."""
+        return [Stream.of(told) for told in self.control.ask("streams").get("streams", [])]
+
+    def add(self, stream: Stream | str) -> str:
+        """Send another stream, or one as --stream takes it; its name.
+
+        Raises PerigeeError with a sentence that names the stream if it can't be; the others
+        go on as they were.
+        """
+        if isinstance(stream, str):
+            return self.control.ask("add", stream=stream)["stream"]
+        return self.control.ask("add", stream=stream.parts(),
+                                held=stream.held or None)["stream"]
+
+    def change(self, stream: str, **parts: Any) -> None:
+        """Change what the stream of that name has, by the fields of Stream: change("dns",
+        size="imix", fields={"udpDst": 53}). None: as the options of the run say. Its counts
+        and its packets' numbers go on.
+        """
+        self.control.ask("change", stream=stream, to=parts_of(parts))
+
+    def remove(self, stream: str) -> None:
+        """Send no more of the stream; what it has counted stays in the report."""
+        self.control.ask("remove", stream=stream)
 
     def report(self) -> GenerateReport:
         """Wait for the end, and read the results. Raises PerigeeError if it failed."""

@@ -2,7 +2,7 @@
 """Handlers of a Click configuration that runs, through its ControlSocket."""
 
 from perigee.errors import PerigeeError
-from perigee.stream import Stream
+from perigee.connection import Connection
 
 _LONGEST_LINE = 65536
 _MOST_DATA = 1 << 26  # bytes
@@ -10,7 +10,7 @@ _GREETING = b"Click::ControlSocket/"
 _OK = range(200, 300)
 
 
-class Handlers(Stream):
+class Handlers(Connection):
     """A connection to the ControlSocket of `perigee click -u FILE` or `-p PORT`, or of an
     element in the configuration.
 

@@ -76,6 +76,8 @@ class Direction:
     sent: Sent | None = None
     received: Received | None = None
     streams: list["Direction"] = field(default_factory=list)
+    removed: bool = False
+    """Was the stream removed while it ran?"""
 
     @classmethod
     def of(cls, report: dict[str, Any]) -> Self:
@@ -86,7 +88,8 @@ class Direction:
                         "latency": Latency(**_known(Latency, received["latency_ns"]))}
         return cls(report.get("name"), Sent(**_known(Sent, sent)) if sent else None,
                    Received(**_known(Received, received)) if received else None,
-                   [cls.of(stream) for stream in report.get("streams", [])])
+                   [cls.of(stream) for stream in report.get("streams", [])],
+                   report.get("removed", False))
 
 
 @dataclass(frozen=True)

@@ -1,71 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A connection to a process: what is sent and heard, and what goes wrong as sentences."""
+"""Streams of `perigee generate`, to be added while it runs."""
 
-import contextlib
-import socket
-from types import TracebackType
-from typing import BinaryIO, Self
-
-from perigee.errors import PerigeeError
-
-Address = str | tuple[str, int]
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 
+def parts_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a stream has, as the control socket takes it."""
+    parts = dict(options)
+    if isinstance(values := parts.pop("fields", None), Mapping):
+        parts["set"] = [f"{label}={value}" for label, value in values.items()]
+    elif "fields" in options:
+        parts["set"] = None
+    if isinstance(payload := parts.get("payload"), bytes):
+        parts["payload"] = "hex:" + payload.hex()
+    elif isinstance(payload, str):
+        parts["payload"] = "text:" + payload
+    if isinstance(latency := parts.get("latency"), bool):
+        parts["latency"] = "on" if latency else "off"
+    return parts
+
+
+@dataclass
 class Stream:
-    """A connection to the Unix socket of a path, or to (host, port). `timeout`: how many
-    seconds a line or bytes may take; `whose`: who is at the other end, for sentences.
-    """
+    """Packets of one kind, at a rate. What is None, the options of the run say for all."""
 
-    def __init__(self, address: Address, timeout: float, whose: str = "process") -> None:
-        self._whose = whose
-        self._socket = socket.socket(
-            socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
-        try:
-            self._socket.settimeout(timeout)
-            self._socket.connect(address)
-        except OSError as error:
-            self._socket.close()
-            raise PerigeeError(
-                f"can't connect to {address}: {error.strerror or error}") from error
-        self._input: BinaryIO = self._socket.makefile("rb")
+    name: str | None = None
+    stack: str | None = None
+    """The headers, outermost first: "eth,ip4,udp"."""
+    fields: Mapping[str, object] = field(default_factory=dict)
+    """Values by label: {"udpDst": 53, "ip4Src": "10.0.0.1..10.0.0.99"}."""
+    size: int | str | None = None
+    """Bytes of a packet, "64..1514", "imix", "60:7,590:4"."""
+    payload: str | bytes | None = None
+    rate: str | None = None
+    """Such as "10kpps" or "1Gbit"."""
+    arrivals: str | None = None
+    count: int | None = None
+    flows: int | None = None
+    seed: int | None = None
+    latency: bool | None = None
+    """False: its packets bear no number and time, and aren't measured."""
+    held: bool = False
+    """Nothing is sent before go()."""
+    removed: bool = False
+    """Of those that are told: it has been removed, and its counts are kept."""
 
-    def _send(self, data: bytes) -> None:
-        try:
-            self._socket.sendall(data)
-        except OSError:
-            raise PerigeeError(f"the {self._whose} has ended") from None
+    def parts(self) -> dict[str, Any]:
+        """It as the control socket takes it."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)
+                  if f.name not in ("held", "removed")}
+        if not values["fields"]:
+            del values["fields"]
+        return {key: value for key, value in parts_of(values).items() if value is not None}
 
-    def _line(self, most: int = -1) -> bytes:
-        """The next line with its end, of up to `most` bytes."""
-        line = self._heard(lambda: self._input.readline(most))
-        if not line.endswith(b"\n"):
-            raise PerigeeError(f"a line of over {most} bytes came" if len(line) == most
-                               else f"the {self._whose} has ended")
-        return line
-
-    def _bytes(self, size: int) -> bytes:
-        data = self._heard(lambda: self._input.read(size))
-        if len(data) < size:
-            raise PerigeeError(f"the {self._whose} has ended")
-        return data
-
-    def _heard(self, read) -> bytes:
-        try:
-            return read()
-        except TimeoutError:
-            raise PerigeeError(f"the {self._whose} doesn't answer") from None
-        except OSError as error:
-            raise PerigeeError(f"the {self._whose} can't be heard: {error}") from error
-
-    def close(self) -> None:
-        """Close the connection."""
-        with contextlib.suppress(OSError):
-            self._input.close()
-        self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Self:
+        """The stream that the control socket tells of."""
+        known = {f.name for f in fields(cls)}
+        values = {key: value for key, value in told.items() if key in known}
+        if payload := values.get("payload"):
+            values["payload"] = bytes.fromhex(payload.removeprefix("hex:"))
+        if latency := values.get("latency"):
+            values["latency"] = latency == "on"
+        pairs = [text.partition("=") for text in told.get("set", [])]
+        return cls(**values, fields={label: value for label, _, value in pairs})
