@@ -1,20 +1,57 @@
 -- SPDX-License-Identifier: Apache-2.0
--- perigee run bench/lua/record.lua SIZE SECONDS: packets of that size come from a null
--- port, and stay in a ring of 256 MiB until others overwrite them. Prints what
--- bench/native/record.c prints: packets, CPU seconds, TSC Hz.
+-- perigee run bench/lua/record.lua SIZE SECONDS [FLOWS [metered]]: packets of that size
+-- come from a null port, and stay in a ring of 256 MiB until others overwrite them. With
+-- FLOWS they are UDP of so many flows, one at random each; `metered`: flows are
+-- accounted (record --flows), of which none ends. Prints what bench/native/record.c
+-- prints: packets, CPU seconds, TSC Hz.
 
 local C = require("core.native")
+local ffi = require("ffi")
 local Port = require("apps.port.port").Port
 local Recorder = require("apps.record.recorder").Recorder
 
 local RING_BYTES = 2^28
 local WARM_UP_SECONDS = 0.5 -- the ring has been full once
+local HEADER = "\2\0\0\0\0\1\2\0\0\0\0\2\8\0" .. "\69\0\0\46\0\0\0\0\64\17\0\0"
+  .. "\10\0\0\1\10\0\0\2" .. "\4\0\0\53\0\26\0\0"
+local SOURCE = 28 -- where the source address's lower half is
 
-local size, seconds = ...
+-- UDP headers in packets, of one of the flows each.
+local Header = {}
+Header.__index = Header
+
+function Header:new(flows)
+  return setmetatable({flows = tonumber(flows), dice = 88172645463325252ULL}, self)
+end
+
+local header = ffi.new("uint8_t[?]", #HEADER, HEADER)
+
+function Header:process(p)
+  local dice = self.dice
+  dice = bit.bxor(dice, bit.lshift(dice, 13))
+  dice = bit.bxor(dice, bit.rshift(dice, 7))
+  dice = bit.bxor(dice, bit.lshift(dice, 17))
+  self.dice = dice
+  local flow = tonumber(bit.rshift(dice, 33)) % self.flows
+  ffi.copy(p.data, header, #HEADER)
+  p.data[SOURCE] = bit.band(flow, 255)
+  p.data[SOURCE + 1] = bit.band(bit.rshift(flow, 8), 255)
+  p.data[SOURCE + 2] = bit.band(bit.rshift(flow, 16), 255)
+  return p
+end
+
+local size, seconds, flows, metered = ...
 local c = config.new()
 config.app(c, "port", Port, "null:size=" .. size)
-config.app(c, "recorder", Recorder, {inputs = {"a"}, memory = RING_BYTES})
-config.link(c, "port.output -> recorder.a")
+config.app(c, "recorder", Recorder, {inputs = {"a"}, memory = RING_BYTES,
+  flows = metered and {limit = 2^20, idle = 3600, active = 3600}})
+if flows then
+  config.app(c, "header", Header, flows)
+  config.link(c, "port.output -> header.input")
+  config.link(c, "header.output -> recorder.a")
+else
+  config.link(c, "port.output -> recorder.a")
+end
 engine.busywait = true
 engine.configure(c)
 engine.main{duration = WARM_UP_SECONDS, no_report = true}

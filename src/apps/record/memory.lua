@@ -47,11 +47,11 @@ function memory.available()
   return math.max(0, math.min(available(), left_to_group()))
 end
 
---- Raises a failure if there aren't so many bytes.
-function memory.check(bytes)
+--- Raises a failure if there aren't so many bytes for `what` ("a ring").
+function memory.check(bytes, what)
   local most = memory.available()
   if bytes <= most then return end
-  failure.usage("a ring of %.0f MiB doesn't fit: %.0f MiB of memory are available",
+  failure.usage("%s of %.0f MiB doesn't fit: %.0f MiB of memory are available", what,
     math.ceil(bytes / MIB), math.floor(most / MIB))
 end
 

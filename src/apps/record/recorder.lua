@@ -8,6 +8,7 @@ local C = require("core.declare")("apps/record/record.h")
 local failure = require("core.failure")
 local files = require("core.lib.files")
 local filter = require("lib.filter")
+local flows = require("apps.record.flows")
 local format = require("lib.pcap.format")
 local link = require("core.link")
 local memory = require("apps.record.memory")
@@ -25,7 +26,7 @@ local Recorder = {
     inputs = {required = true}, folder = {default = "."}, name = {default = "record"},
     memory = {default = 64 * 1024 * 1024}, snaplen = {default = format.MAX_CAPTURED},
     filter = {}, before = {}, after = {default = 0}, files = {default = math.huge},
-    titles = {}, missed = {},
+    titles = {}, missed = {}, flows = {},
   },
 }
 Recorder.__index = Recorder
@@ -55,7 +56,7 @@ local function check(arg)
   end
   if arg.before then check_seconds("before", arg.before) end
   check_seconds("after", arg.after)
-  memory.check(arg.memory)
+  memory.check(arg.memory, "a ring")
 end
 
 local function ns(seconds) return ffi.cast("uint64_t", seconds * NANOSECONDS) end
@@ -80,7 +81,9 @@ function Recorder:new(arg)
   local ring = ring_of(arg)
   if accepts then ring.filter = accepts end
   return setmetatable({
-    ring = ring, names = arg.inputs, titles = arg.titles or arg.inputs,
+    ring = ring, flows = arg.flows and flows.new(arg.flows, arg.titles or arg.inputs),
+    shm = arg.flows and flows.counters(),
+    names = arg.inputs, titles = arg.titles or arg.inputs,
     folder = arg.folder, name = arg.name,
     accepts = accepts, most = arg.files, started = 0, known = {},
     missed = arg.missed or function () return 0 end,
@@ -108,11 +111,12 @@ Recorder.needs_packets = true
 
 --- Keep what has come.
 function Recorder:push()
-  local links, ring = self.links, self.ring
+  local links, ring, metered = self.links, self.ring, self.flows
   for i = 1, #links do
     local l, number = links[i].link, links[i].number
     local n = nreadable(l)
     if n > 0 then
+      if metered then metered:take(l, n, number) end
       C.pg_record_take(ring, l, n, number)
       free_all(l, n)
     end
@@ -173,12 +177,12 @@ local function ended(self, i)
   if self.on_file then self.on_file(file.result) end
 end
 
---- Write some of what there is to be written. Whoever runs the engine calls it between
---- breaths; tick() does, too. False: there is more.
+--- Write some of what there is to be written, and end flows whose time is over. Whoever
+--- runs the engine calls it between breaths; tick() does, too. False: there is more.
 function Recorder:work()
-  if self.ring.jobs == 0 then return true end
+  local waits = not self.flows or self.flows:work()
+  if self.ring.jobs == 0 then return waits end
   look_for_matches(self)
-  local waits = true
   for i = #self.open, 1, -1 do
     local file = self.open[i]
     if file:work() then ended(self, i) else waits = waits and file:waits() end
@@ -187,15 +191,24 @@ function Recorder:work()
 end
 
 Recorder.tick_seconds = 0.05
-Recorder.tick = Recorder.work
 
---- Write all files to their ends, with what has come so far.
+--- Work, and let others see counters.
+function Recorder:tick()
+  self:work()
+  if self.flows then self.flows:count(self.shm) end
+end
+
+--- Write all files to their ends, with what has come so far; all flows end.
 function Recorder:finish()
   if not self.ring then return end
   look_for_matches(self)
   for i = #self.open, 1, -1 do
     self.open[i]:finish()
     ended(self, i)
+  end
+  if self.flows then
+    self.flows:finish()
+    self.flows:count(self.shm)
   end
 end
 

@@ -120,6 +120,7 @@ void pg_flow_table_remove(struct flow_table *t, uint32_t number);
 void pg_flow_table_touch(struct flow_table *t, uint32_t number, uint32_t list,
                          int64_t now);
 uint32_t pg_flow_table_oldest(const struct flow_table *t);
+uint32_t pg_flow_table_victim(struct flow_table *t, int64_t now);
 uint32_t pg_flow_table_expired(const struct flow_table *t, int64_t now);
 uint32_t pg_flow_table_next(const struct flow_table *t, uint32_t number);
 void pg_flow_table_clear(struct flow_table *t);

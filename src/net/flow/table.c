@@ -134,18 +134,24 @@ static void prefetch_next(const struct flow_table *t)
   flow_prefetch_record(&t->records, flow_age_of(&t->records, oldest)->newer);
 }
 
-static bool evict(struct flow_table *t, int64_t now)
+/* The record that makes room for another where the table evicts, or 0: who wants to know
+ * what goes takes it out before he adds to a full table. */
+uint32_t pg_flow_table_victim(struct flow_table *t, int64_t now)
 {
   uint32_t oldest = 0;
   if (t->policy != FLOW_EVICT)
-    return false;
+    return 0;
   for (int i = 0; i < SECOND_CHANCES && !oldest; i++)
     oldest = unused(t, now);
-  if (!oldest)
-    oldest = pg_flow_table_oldest(t);
-  if (!oldest)
+  return oldest ? oldest : pg_flow_table_oldest(t);
+}
+
+static bool evict(struct flow_table *t, int64_t now)
+{
+  uint32_t victim = pg_flow_table_victim(t, now);
+  if (!victim)
     return false;
-  pg_flow_table_remove(t, oldest);
+  pg_flow_table_remove(t, victim);
   t->evicted++;
   prefetch_next(t);
   return true;

@@ -34,6 +34,7 @@ function M.let_in(recorder)
       packets = tonumber(ring.packets), bytes = tonumber(ring.bytes),
       kept = tonumber(ring.packets - ring.overwritten), seconds = recorder:seconds(),
       files = #recorder.results, open = ring.jobs, matches = tonumber(ring.matches),
+      flows = recorder.flows and recorder.flows:told(),
     }
   end}
 end

@@ -2,6 +2,7 @@
 -- The command line of `perigee record`.
 
 local cli = require("lib.cli")
+local collector = require("lib.flows.collector")
 local failure = require("core.failure")
 local files = require("core.lib.files")
 local filter = require("lib.filter")
@@ -44,6 +45,23 @@ local function add_triggers(p)
     :convert(cli.integer(1, 2 ^ 31))
 end
 
+local function add_flows(p)
+  p:option("--flows", "Write a line of JSON to FILE for each flow that has ended.")
+    :argname("FILE"):convert(cli.output_file)
+  p:option("--ipfix", "Send each flow that has ended to this collector, as IPFIX over "
+    .. "UDP: HOST:PORT (default port 4739)."):argname("HOST:PORT")
+    :convert(collector.address)
+  p:option("--flow-idle", "A flow has ended when no packet comes for TIME (default "
+    .. "15s)."):argname("TIME"):convert(cli.duration)
+  p:option("--flow-active", "Tell of a flow that goes on after TIME (default 60s).")
+    :argname("TIME"):convert(cli.duration)
+  p:option("--flow-limit", "Know at most N flows at once (default 262144).")
+    :argname("N"):convert(cli.integer(1, 2^27))
+  p:option("--flow-full", "As one more comes: evict the flow that would end first "
+    .. "(default), or refuse the new one."):argname("POLICY")
+    :convert(cli.one_of("evict", "refuse"))
+end
+
 local function parser()
   local p = cli.parser("record",
     "Keep the last packets that ports receive in memory, and write them to a pcapng "
@@ -52,6 +70,7 @@ local function parser()
     :args("1-" .. MOST_PORTS):argname("PORT")
   add_ring(p)
   add_triggers(p)
+  add_flows(p)
   cli.duration_option(p)
   run_report.option(p)
   return p
@@ -76,6 +95,19 @@ local function memory_of(o)
   return bytes
 end
 
+-- The Recorder's `flows`, or nil: nobody wants to know of them.
+local function flows_of(o)
+  for _, name in ipairs{"idle", "active", "limit", "full"} do
+    if o["flow_" .. name] and not (o.flows or o.ipfix) then
+      failure.usage("--flow-%s is given without --flows and --ipfix: nobody is told of "
+        .. "flows", name)
+    end
+  end
+  if not (o.flows or o.ipfix) then return nil end
+  return {file = o.flows, ipfix = o.ipfix, idle = o.flow_idle, active = o.flow_active,
+    limit = o.flow_limit, full = o.flow_full}
+end
+
 local function check_folder(o)
   if o.name:find("/") or o.name == "" then
     failure.usage("--name '%s' is no beginning of a file name; folders go into "
@@ -90,9 +122,11 @@ local function check_folder(o)
   named.path(o.folder)
 end
 
---- The options that `args` mean. `memory`: bytes of the ring.
+--- The options that `args` mean. `memory`: bytes of the ring; `metered`: the Recorder's
+--- `flows`.
 function M.parse(args)
   local o = cli.parse(parser(), args)
+  o.metered = flows_of(o)
   o.memory = memory_of(o)
   if o.last and not o.before then o.before = o.last end
   if o.when then filter.new(o.when) end

@@ -34,6 +34,7 @@ local function graph(options)
     folder = options.folder, name = options.name,
     memory = options.memory, snaplen = options.snaplen, filter = options.when,
     before = options.before, after = options.after, files = options.files,
+    flows = options.metered,
     missed = function (name)
       return engine.app_table[name]:statistics().imissed
     end,
@@ -60,10 +61,12 @@ local function ending(recorder, duration)
 end
 
 -- What couldn't be written is told last.
-local function check_files(results)
-  for _, file in ipairs(results) do
+local function check_files(recorder)
+  local lines = recorder.flows and recorder.flows.file
+  for _, file in ipairs(recorder.results) do
     if file.failure then failure.raise("%s", file.failure) end
   end
+  if lines and lines.failure then failure.raise("%s", lines.failure) end
 end
 
 --- Run the program: `args` as in its usage.
@@ -90,7 +93,7 @@ function M.run(args)
   say(summary.text(figures))
   run_report.save(options.json, {record = figures})
   if not ok then error(err, 0) end
-  check_files(recorder.results)
+  check_files(recorder)
 end
 
 return M

@@ -40,6 +40,7 @@ function M.figures(recorder, ports)
     matches_within = tonumber(ring.within), not_begun = tonumber(ring.refused),
     files = #recorder.results > 0 and recorder.results or nil,
     not_received = losses(ports),
+    flows = recorder.flows and recorder.flows:told(),
   }
 end
 
@@ -69,6 +70,35 @@ function M.beginning(options)
   return text .. "\n"
 end
 
+local ENDS = {"idle", "active", "finished", "evicted", "flushed"}
+
+-- How flows have ended, and what became of what was told of them.
+local function flow_lines(f, lines, add)
+  local ends = {}
+  for _, word in ipairs(ENDS) do
+    if f.ended[word] > 0 then
+      ends[#ends + 1] = ("%s %s"):format(commas(f.ended[word]), word)
+    end
+  end
+  lines[#lines + 1] = ("flows: %s, of %s packets; records: %s"):format(commas(f.flows),
+    commas(f.packets), #ends > 0 and table.concat(ends, ", ") or "none")
+  add(f.refused, "packets of no flow, as the table was full")
+  add(f.not_ip, "packets of no flow: not IP")
+  add(f.fragments, "fragments without ports")
+  add(f.cut, "packets too short for ports")
+  local file, ipfix = f.file, f.ipfix
+  if file then
+    lines[#lines + 1] = ("%s: %s flows"):format(file.file, commas(file.written))
+    add(file.not_written, "flows that the file couldn't take")
+  end
+  if ipfix then
+    lines[#lines + 1] = ("IPFIX to %s: %s flows in %s messages"):format(ipfix.to,
+      commas(ipfix.sent), commas(ipfix.messages))
+    add(ipfix.unsent, "flows that couldn't be sent")
+    add(ipfix.refused, "messages refused: nothing listens there")
+  end
+end
+
 --- The report of a run of these figures.
 function M.text(f)
   local lines = {
@@ -82,6 +112,7 @@ function M.text(f)
   add(f.matches, "packets that the filter accepts")
   add(f.matches_within, "of them in the time of a file that was open")
   add(f.not_begun, "triggers without a file: as many as can be were open, or written")
+  if f.flows then flow_lines(f.flows, lines, add) end
   for _, loss in ipairs(f.not_received or {}) do
     lines[#lines + 1] = ("not received from %s: %s %s"):format(loss.port,
       commas(loss.count), loss.name)
