@@ -246,7 +246,7 @@ def test_messages_are_as_the_standard_says(tmp_path):
     assert not check("tshark", "-r", capture, "-Y", "_ws.malformed || _ws.expert").strip()
     text = check("tshark", "-r", capture, "-Y", "cflow", "-T", "fields", "-E",
                  "occurrence=a", "-e", "cflow.sequence", "-e", "cflow.packets", "-e",
-                 "cflow.octets64", "-e", "cflow.flowset_id")
+                 "cflow.octets", "-e", "cflow.flowset_id")
     sequence, octets = 0, 0
     rows = [line.split("\t") for line in text.splitlines()]
     assert rows[0][3] == "2,2"

@@ -57,7 +57,8 @@ struct key {
   uint8_t source[16], destination[16];
   uint16_t source_port, destination_port;
   uint8_t protocol, version;
-  uint16_t vlan, inner_vlan, input;
+  uint16_t vlan, inner_vlan;
+  uint8_t input, unused[5];
 };
 struct counts {
   uint64_t first, last, packets, octets, expiry;

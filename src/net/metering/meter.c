@@ -7,6 +7,7 @@
  * One thread meters.
  */
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "../../native/api.h"
@@ -23,7 +24,8 @@ enum {
   VLAN_NUMBER = 0xfff
 };
 
-_Static_assert(sizeof(struct meter_key) == 44, "no padding");
+_Static_assert(sizeof(struct meter_key) == 48, "six words, no padding");
+_Static_assert(offsetof(struct meter_key, inner_vlan) == 40, "rest_of");
 _Static_assert(sizeof(struct meter_record) == 128, "two cache lines");
 _Static_assert((int)METER_ENDED_MOST >= (int)FLOW_AT_ONCE, "a packet ends one record at most");
 
@@ -48,26 +50,47 @@ struct meter *pg_meter_new(struct flow_table *table, uint64_t active)
 
 void pg_meter_free(struct meter *m) { free(m); }
 
-/* Nanoseconds since 1970; they don't go back where the clock is set. */
-static uint64_t present(struct meter *m)
+/* Look at the clock, which doesn't go back where it is set: its milliseconds. */
+static int64_t present(struct meter *m)
 {
   uint64_t now = (uint64_t)pg_real_ns();
   if (now > m->now)
     m->now = now;
-  return m->now;
+  m->now_ms = (int64_t)(m->now / NS_PER_MS);
+  return m->now_ms;
 }
-
-static int64_t milliseconds(uint64_t ns) { return (int64_t)(ns / NS_PER_MS); }
 
 /* Keys ------------------------------------------------------------------------------ */
 
-static void read_vlans(struct meter_key *key, const uint8_t *data, uint32_t ip)
+/* The fields of a key behind its addresses, as two words: what is written in parts, and
+ * read in words at once, the processor waits for. */
+struct rest { uint64_t low, high; };
+
+static struct rest rest_of(uint32_t ports, const struct transport *t, const uint8_t *data,
+                           uint32_t input)
 {
-  if (ip < ETHERNET_HEADER + VLAN_TAG)
-    return;
-  key->vlan = get16(data + ETHERNET_HEADER) & VLAN_NUMBER;
-  if (ip >= ETHERNET_HEADER + 2 * VLAN_TAG)
-    key->inner_vlan = get16(data + ETHERNET_HEADER + VLAN_TAG) & VLAN_NUMBER;
+  uint64_t vlan = 0, inner = 0;
+  if (t->ip >= ETHERNET_HEADER + VLAN_TAG)
+    vlan = get16(data + ETHERNET_HEADER) & VLAN_NUMBER;
+  if (t->ip >= ETHERNET_HEADER + 2 * VLAN_TAG)
+    inner = get16(data + ETHERNET_HEADER + VLAN_TAG) & VLAN_NUMBER;
+  return (struct rest){
+    ports | (uint64_t)t->protocol << 32 | (uint64_t)t->version << 40 | vlan << 48,
+    inner | (uint64_t)input << 16};
+}
+
+static void write_key(struct meter_key *key, const uint8_t *ip, struct rest rest,
+                      uint8_t version)
+{
+  uint64_t word[6] = {0, 0, 0, 0, rest.low, rest.high};
+  if (version == 4) {
+    word[0] = load32(ip + IP4_ADDRESSES);
+    word[2] = load32(ip + IP4_ADDRESSES + 4);
+  } else {
+    for (int i = 0; i < 4; i++)
+      word[i] = load64(ip + IP6_ADDRESSES + 8 * i);
+  }
+  memcpy(key, word, sizeof word);
 }
 
 static bool has_ports(uint8_t protocol)
@@ -77,11 +100,12 @@ static bool has_ports(uint8_t protocol)
          protocol == IPPROTO_UDPLITE;
 }
 
-/* Ports, or ICMP's type and code; the TCP flags. */
-static uint8_t read_transport(struct meter *m, struct meter_key *key, const uint8_t *data,
-                              const struct transport *t)
+/* Ports, the source's below, or ICMP's type and code; and the TCP flags. */
+static uint32_t read_ports(struct meter *m, const uint8_t *data, const struct transport *t,
+                           uint8_t *flags)
 {
   bool icmp = t->protocol == IPPROTO_ICMP || t->protocol == IPPROTO_ICMPV6;
+  *flags = 0;
   if (!icmp && !has_ports(t->protocol))
     return 0;
   if (t->offset > 0) {
@@ -93,9 +117,11 @@ static uint8_t read_transport(struct meter *m, struct meter_key *key, const uint
     return 0;
   }
   const uint8_t *l4 = data + t->l4;
-  key->source_port = icmp ? 0 : get16(l4);
-  key->destination_port = get16(icmp ? l4 : l4 + 2);
-  return t->protocol == IPPROTO_TCP && t->end > t->l4 + TCP_FLAGS ? l4[TCP_FLAGS] : 0;
+  if (icmp)
+    return get16(l4) << 16;
+  if (t->protocol == IPPROTO_TCP && t->end > t->l4 + TCP_FLAGS)
+    *flags = l4[TCP_FLAGS];
+  return get16(l4) | get16(l4 + 2) << 16;
 }
 
 static void read_packet(struct meter *m, struct burst *b, const uint8_t *data,
@@ -106,18 +132,9 @@ static void read_packet(struct meter *m, struct burst *b, const uint8_t *data,
     m->not_ip++;
     return;
   }
+  uint32_t ports = read_ports(m, data, &t, &b->flags[b->n]);
   struct meter_key *key = &b->key[b->n];
-  const uint8_t *ip = data + t.ip;
-  *key = (struct meter_key){.protocol = t.protocol, .version = t.version,
-                            .input = (uint8_t)input};
-  if (t.version == 4) {
-    memcpy(key->source, ip + IP4_ADDRESSES, 4);
-    memcpy(key->destination, ip + IP4_ADDRESSES + 4, 4);
-  } else {
-    memcpy(key->source, ip + IP6_ADDRESSES, 32);
-  }
-  read_vlans(key, data, t.ip);
-  b->flags[b->n] = read_transport(m, key, data, &t);
+  write_key(key, data + t.ip, rest_of(ports, &t, data, input), t.version);
   b->octets[b->n] = t.end - t.ip;
   b->hash[b->n] = flow_hash_of(m->table->index.secret, key, sizeof *key);
   b->n++;
@@ -151,7 +168,7 @@ static uint8_t reason_of(const struct meter_record *r)
 static uint32_t begin(struct meter *m, struct burst *b, const struct meter_key *key)
 {
   struct flow_table *t = m->table;
-  int64_t now = milliseconds(m->now);
+  int64_t now = m->now_ms;
   if (t->records.count >= t->limit) {
     uint32_t victim = pg_flow_table_victim(t, now);
     if (victim) {
@@ -221,8 +238,8 @@ static void count(struct meter *m, struct burst *b, uint32_t i)
   r->value.tcp_flags |= flags;
   m->packets++;
   m->octets += b->octets[i];
-  int64_t now = milliseconds(m->now);
-  flow_touch(&t->records, t->list, number, list, now + t->list[list].timeout, now);
+  flow_touch(&t->records, t->list, number, list, m->now_ms + t->list[list].timeout,
+             m->now_ms);
 }
 
 /* Account the packets from number `from` to before `n` of the link, which stay there, to
@@ -259,7 +276,7 @@ uint32_t pg_meter_take(struct meter *m, const struct link *l, uint32_t from, uin
 /* End up to `most` flows whose time is over; false: there may be more. */
 bool pg_meter_expire(struct meter *m, uint32_t most)
 {
-  int64_t now = milliseconds(present(m));
+  int64_t now = present(m);
   for (; most > 0 && m->ended < METER_ENDED_MOST; most--) {
     uint32_t number = pg_flow_table_expired(m->table, now);
     if (!number)

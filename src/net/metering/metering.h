@@ -25,7 +25,7 @@ struct meter_key {
   uint16_t source_port, destination_port; /* of ICMP: 0, and type * 256 + code */
   uint8_t protocol, version;
   uint16_t vlan, inner_vlan; /* 0: none */
-  uint8_t input, unused;
+  uint8_t input, unused[5];
 };
 
 /* Times are nanoseconds since 1970. */
@@ -44,6 +44,7 @@ struct meter {
   struct flow_table *table;  /* of meter_record; its ages are in milliseconds */
   uint64_t active;           /* ns after which a flow that goes on is told of */
   uint64_t now;              /* of the newest burst */
+  int64_t now_ms;
   uint64_t packets, octets;  /* of flows */
   uint64_t flows;            /* that have begun */
   uint64_t not_ip, refused;  /* packets: no IP; of no flow, as the table was full */
