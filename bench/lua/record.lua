@@ -45,7 +45,7 @@ local size, seconds, flows, metered = ...
 local c = config.new()
 config.app(c, "port", Port, "null:size=" .. size)
 config.app(c, "recorder", Recorder, {inputs = {"a"}, memory = RING_BYTES,
-  flows = metered and {limit = 2^20, idle = 3600, active = 3600}})
+  flows = metered and {limit = 2^17, idle = 3600, active = 3600}})
 if flows then
   config.app(c, "header", Header, flows)
   config.link(c, "port.output -> header.input")

@@ -51,7 +51,7 @@ static void keep(const struct rte_mbuf *m, uint64_t now)
 
 /* Flows --------------------------------------------------------------------------- */
 
-enum { FLOWS_MOST = 1 << 20, AT_ONCE = RTE_HASH_LOOKUP_BULK_MAX, SOURCE = 28 };
+enum { FLOWS_MOST = 1 << 17, AT_ONCE = RTE_HASH_LOOKUP_BULK_MAX, SOURCE = 28 };
 
 struct key {
   uint8_t source[16], destination[16];
