@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a Recorder knows of flows: a meter, whom it tells, and its counters.
+-- What a Recorder knows of flows: a meter, its exporters and counters.
 
 local C = require("core.native")
 local collector = require("lib.flows.collector")

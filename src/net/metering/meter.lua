@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A meter of flows: what was seen of each, told to exporters when it ends (README.md).
+-- A meter of flows: what was seen of each, for exporters when it ends (README.md).
 
 local ffi = require("ffi")
 local declare = require("core.declare")

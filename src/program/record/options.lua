@@ -53,7 +53,7 @@ local function add_flows(p)
     :convert(collector.address)
   p:option("--flow-idle", "A flow has ended when no packet comes for TIME (default "
     .. "15s)."):argname("TIME"):convert(cli.duration)
-  p:option("--flow-active", "Tell of a flow that goes on after TIME (default 60s).")
+  p:option("--flow-active", "Report a flow that goes on after TIME (default 60s).")
     :argname("TIME"):convert(cli.duration)
   p:option("--flow-limit", "Know at most N flows at once (default 262144).")
     :argname("N"):convert(cli.integer(1, 2^27))
@@ -99,7 +99,7 @@ end
 local function flows_of(o)
   for _, name in ipairs{"idle", "active", "limit", "full"} do
     if o["flow_" .. name] and not (o.flows or o.ipfix) then
-      failure.usage("--flow-%s is given without --flows and --ipfix: nobody is told of "
+      failure.usage("--flow-%s is given without --flows and --ipfix: nobody asks for "
         .. "flows", name)
     end
   end
