@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- perigee run bench/lua/record.lua SIZE SECONDS [FLOWS [metered]]: packets of that
--- size come from a null port, and stay in a ring of 256 MiB until others overwrite them. With
--- FLOWS they are UDP of so many flows, one at random each; `metered`: flows are
--- accounted (record --flows), of which none ends. Prints what bench/native/record.c
--- prints: packets, CPU seconds, TSC Hz.
+-- size come from a null port, and stay in a ring of 256 MiB until others overwrite
+-- them. With FLOWS they are UDP of so many flows, one at random each; `metered`: flows
+-- are accounted (record --flows), of which none ends. Prints what
+-- bench/native/record.c prints: packets, CPU seconds, TSC Hz.
 
 local C = require("core.native")
 local ffi = require("ffi")
