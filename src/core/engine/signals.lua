@@ -4,6 +4,8 @@
 
 local C = require("core.native")
 local outside = require("core.outside.visitors")
+local shm = require("core.shm")
+local tree = require("core.shm.tree")
 
 local signals = {}
 
@@ -12,11 +14,29 @@ local NUMBERS = {HUP = 1, USR1 = 10, USR2 = 12} -- Linux, signal(7)
 --- Is `name` ("HUP", ...) that of a signal which a program can take?
 function signals.known(name) return NUMBERS[name] ~= nil end
 
+--- The file in the process's directory that is there if SIGHUP lets it read its
+--- configuration again.
+signals.NOTE = "reloads"
+
+local noted = false
+
+local function note()
+  if noted then return end
+  noted = true
+  local path = shm.path(signals.NOTE)
+  local file = io.open(path, "w")
+  if not file then return end
+  tree.protect(path)
+  file:write("SIGHUP\n")
+  file:close()
+end
+
 --- Take the signals of `handlers` (functions by name; nil: none) from now on; `take` =
 --- false: leave them alone again. Those that can end a process do so once more when
 --- pg_catch_signals() is called.
 function signals.take(handlers, take)
   for name in pairs(handlers or {}) do C.pg_take_signal(NUMBERS[name], take) end
+  if take and handlers and handlers.HUP then note() end
 end
 
 -- SIGHUP asks for the configuration to be read again.

@@ -34,13 +34,14 @@ function notify.prepare()
 end
 
 --- Tell it `text`, such as "READY=1\nSTATUS=on 2 CPUs". What can't be told isn't worth
---- failing for.
-function notify.tell(text)
+--- failing for; nor waiting for, unless it `matters`.
+function notify.tell(text, matters)
   if not path or #path > LONGEST_PATH then return end
   local name = path:gsub("^@", "\0")
   local to = ffi.new("struct notify_address", AF_UNIX, name)
   notify.prepare()
-  ffi.C.sendto(fd, text, #text, MSG_DONTWAIT + MSG_NOSIGNAL, to, 2 + #name)
+  ffi.C.sendto(fd, text, #text, MSG_NOSIGNAL + (matters and 0 or MSG_DONTWAIT), to,
+    2 + #name)
 end
 
 --- Every how many seconds WATCHDOG=1 is to be told: half of what the manager waits

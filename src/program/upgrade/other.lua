@@ -56,12 +56,16 @@ end
 --- The command `before` as this program would run it; with the options and program of
 --- the list `words`, if there are some.
 function other.with_words(before, name, words)
-  local command = {exe = link("self", "exe"), cwd = before.cwd, words = before.words}
   if #words > 0 then
-    command.words = {before.words[1], "--keep", name}
-    for _, word in ipairs(words) do table.insert(command.words, word) end
+    return other.with_arguments(before, {"--keep", name, unpack(words)})
   end
-  return command
+  return {exe = link("self", "exe"), cwd = before.cwd, words = before.words}
+end
+
+--- The command `before` as this program would run it, with these arguments.
+function other.with_arguments(before, arguments)
+  return {exe = link("self", "exe"), cwd = before.cwd,
+    words = {before.words[1], unpack(arguments)}}
 end
 
 --- The same command with --standby.
@@ -99,6 +103,7 @@ local function take_environment(list)
   for name in pairs(stdlib.getenv()) do stdlib.setenv(name, nil) end
   for _, each in ipairs(list) do
     local name, value = each:match("^([^=]+)=(.*)$")
+    if name == "WATCHDOG_PID" then value = tostring(unistd.getpid()) end
     if name then stdlib.setenv(name, value) end
   end
 end

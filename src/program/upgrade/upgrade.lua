@@ -16,6 +16,7 @@ local notify = require("lib.service.notify")
 local other = require("program.upgrade.other")
 local owner = require("core.shm.owner")
 local previous = require("program.upgrade.previous")
+local reload = require("program.upgrade.reload")
 local signal = require("posix.signal")
 local standby = require("net.keep.standby")
 local tree = require("core.shm.tree")
@@ -82,7 +83,7 @@ end
 -- Let the old process give way. If the new one fails then, what ran before is started
 -- again.
 local function exchange(lock, name, old, new, again, patience)
-  notify.tell("MAINPID=" .. new)
+  notify.tell("MAINPID=" .. new, true)
   local began = C.pg_monotonic()
   signal.kill(old, signal.SIGTERM)
   local done, why = wait_for(new, patience, function ()
@@ -97,11 +98,20 @@ local function exchange(lock, name, old, new, again, patience)
     return
   end
   signal.kill(new, signal.SIGKILL)
+  local pid = again()
+  notify.tell("MAINPID=" .. pid, true)
   failure.raise("upgrade %s: the new process failed as it took over: %s; what ran "
-    .. "before is started again, as process %d", name, why, again())
+    .. "before is started again, as process %d", name, why, pid)
 end
 
-local function run(name, command, back, patience)
+-- What the process with the name ran before its last upgrade.
+local function former(name)
+  return previous.read(name)
+    or failure.usage("upgrade %s --back: nothing ran before an upgrade", name)
+end
+
+-- Let the command that make(BEFORE) gives run in the place of the one with the name.
+local function run(name, make, patience)
   local good, problem = keep.check_name(name)
   if not good then failure.usage("'%s' is no name: %s", name, problem) end
   local path = keep.folder(name)
@@ -112,15 +122,7 @@ local function run(name, command, back, patience)
       .. "`perigee keep list` shows those that are in use", name)
   end
   local before = other.command_of(old)
-  if back then
-    command = previous.read(name)
-    if not command then
-      failure.usage("upgrade %s --back: nothing ran before an upgrade", name)
-    end
-  else
-    command = other.with_words(before, name, command)
-  end
-  command = other.standing_by(command)
+  local command = other.standing_by(make(before))
   local place = other.place_of(old)
   local new = start(command, place, old, name, patience)
   local noted, err = pcall(note, name, before, new)
@@ -133,22 +135,38 @@ local function run(name, command, back, patience)
   unistd.close(lock)
 end
 
+local function run_reload(options)
+  local pid = tonumber(options.name:match("^%d+$"))
+  if not pid or #options.command == 0 or options.back then
+    failure.usage("upgrade --reload: give the id of the process and, behind --, its "
+      .. "options and program")
+  end
+  local name, command = reload.of(pid, options.command)
+  if name then run(name, function () return command end, options.patience) end
+end
+
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local parser = cli.parser("upgrade", "Put another process in the place of the one "
     .. "that has a name (--keep NAME): this version of Perigee with the same command "
     .. "line, or with another.")
-  parser:argument("name", "The name.")
+  parser:argument("name", "The name; with --reload the process's id.")
   parser:argument("command", "Behind --: options and a program with its arguments "
     .. "(default: as the process that runs has them)."):args("*")
   parser:flag("--back", "What ran before the last upgrade, again.")
+  parser:flag("--reload", "For services: let the process of this id run the command; "
+    .. "SIGHUP alone if version and command are the same, and it takes that.")
   parser:option("--patience", "Seconds to wait for the new process (default 60).", "60")
     :convert(cli.positive_number)
   local options = cli.parse(parser, args)
   if options.back and #options.command > 0 then
     failure.usage("upgrade: --back takes no command: it is what ran before")
   end
-  run(options.name, options.command, options.back, options.patience)
+  if options.reload then return run_reload(options) end
+  run(options.name, function (before)
+    if options.back then return former(options.name) end
+    return other.with_words(before, options.name, options.command)
+  end, options.patience)
 end
 
 return M
