@@ -133,3 +133,45 @@ def test_elements_that_need_each_other_stay_together():
     result = run(PERIGEE, "click", "-e", text)
     assert (result.returncode, result.stdout) == (0, "ARPQuerier\n"), result.stderr
     assert "warning: StaticThreadSched has no effect: " in result.stderr
+
+
+def test_a_thread_that_passes_on_what_others_send_loses_nothing():
+    """Seven threads to a second one, whose packets go on to a third, by full rings."""
+    sources = "".join(f"s{i} :: RatedSource(LENGTH 4, RATE 1000000, LIMIT 10000, STOP true)"
+                      f" -> c; StaticThreadSched(s{i} {i});" for i in range(1, 8))
+    text = ("c :: Counter -> p :: Pipeliner(BLOCKING true) -> d :: Counter -> Discard;"
+            + sources + "DriverManager(" + "wait, " * 7 + "print $(c.count)/$(d.count), stop)")
+    result = run(PERIGEE, "click", "-w", "-j", "8", "-e", text, timeout=60)
+    assert (result.returncode, result.stdout) == (0, "70000/70000\n"), result.stderr
+
+
+def test_packets_know_the_thread_that_they_come_from(tmp_path):
+    """And are there before the stop that their source asked for is heeded."""
+    lines = tmp_path / "in.txt"
+    lines.write_text("!data src dst\n" + "1.0.0.1 2.0.0.2\n" * 3)
+    text = (f"in :: Counter -> q :: CPUSwitch; t :: ToIPSummaryDump({tmp_path}/out,"
+            " FIELDS thread src, HEADER false); m :: Null; q[0] -> m; q[1] -> m -> t;"
+            f"a :: FromIPSummaryDump({lines}, STOP true) -> in;"
+            f"b :: FromIPSummaryDump({lines}, STOP true, ACTIVE false) -> in;"
+            f"c :: FromIPSummaryDump({lines}, STOP true, ACTIVE false) -> u :: Queue"
+            " -> z :: Unqueue -> in;"
+            "StaticThreadSched(a 0, b 1, c 1, z 0);"
+            "DriverManager(pause, write b.active true, pause, write c.active true, pause,"
+            "  wait 10ms, read in.passing_threads, read q.passing_threads)")
+    result = run(PERIGEE, "click", "-w", "-j", "2", "-e", text, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.split() == ["in.passing_threads:", "0-1", "q.passing_threads:", "0-1"]
+    got = (tmp_path / "out").read_text().splitlines()
+    assert got[:6] == ["0 1.0.0.1"] * 3 + ["1 1.0.0.1"] * 3
+    assert set(got[6:]) <= {"0 1.0.0.1"}  # thread 0 pulled them
+
+
+def test_each_thread_has_its_output_of_a_switch():
+    text = ("s :: ExactCPUSwitch; s[0] -> x :: Counter -> Discard;"
+            "s[1] -> y :: Counter -> Discard;"
+            "a :: InfiniteSource(LIMIT 100, STOP true) -> s;"
+            "b :: InfiniteSource(LIMIT 200, STOP true) -> s; StaticThreadSched(a 1, b 3);"
+            "DriverManager(wait, wait, print $(x.count) $(y.count), read y.passing_threads)")
+    result = run(PERIGEE, "click", "-j", "4", "-e", text, timeout=60)
+    assert (result.returncode, result.stdout) == (0, "100 200\n"), result.stderr
+    assert result.stderr == "y.passing_threads:\n3\n"  # and no warning

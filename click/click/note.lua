@@ -17,10 +17,13 @@ local allocate, copy, min, tobit = packet.allocate, ffi.copy, math.min, bit.tobi
 --- note16: offsets of headers from p.buf_addr; 0 is "not set".
 note.MAC_HEADER, note.NETWORK_HEADER, note.TRANSPORT_HEADER = 0, 1, 2
 
---- note16: to whom the packet was sent, one of the following numbers.
-note.PACKET_TYPE = 3
+--- note8: to whom the packet was sent, one of the following numbers.
+note.PACKET_TYPE = 6
 note.HOST, note.BROADCAST, note.MULTICAST, note.OTHERHOST = 0, 1, 2, 3
 note.OUTGOING, note.LOOPBACK = 4, 5
+
+--- note8: of which thread it is (click.router.packet_thread).
+note.THREAD = 7
 
 --- note64: when it came, nanoseconds since 1970.
 note.TIMESTAMP = 1

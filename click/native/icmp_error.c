@@ -33,7 +33,7 @@ static bool is_bad(const struct icmp_error *e, uint32_t address)
 static bool deserves(const struct icmp_error *e, const struct packet *p,
                      const uint8_t *ip, uint32_t to_end)
 {
-  uint16_t type = p->note16[NOTE16_PACKET_TYPE];
+  uint8_t type = p->note8[NOTE8_PACKET_TYPE];
   const uint8_t *source = ip + IP4_ADDRESSES;
   return type != PACKET_TYPE_BROADCAST && type != PACKET_TYPE_MULTICAST
     && pg_icmp4_deserves(ip, to_end) && !is_bad(e, load32(source))

@@ -219,7 +219,7 @@ uint32_t pg_passage_waiting(const struct passage *p);
 uint64_t pg_passage_dropped(const struct passage *p);
 int pg_passage_send(struct freelist *account, struct passage *p, struct link *link);
 int pg_passage_receive(struct freelist *account, struct passage *p,
-                       struct link *link);
+                       struct link *link, uint32_t most);
 void pg_passage_notify(struct passage *p, bool on);
 int pg_passage_drain(struct freelist *account, struct passage *p);
 

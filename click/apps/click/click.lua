@@ -16,7 +16,10 @@ local Click = {config = {
   -- queue of each device, or the links rxNUMBER and txNUMBER for it; moves = true:
   -- flows move between them (core.cpus.balancer)
   copy = {},
-  thread = {}, -- {number =, of = {ELEMENT = NUMBER}}: only the elements of that thread
+  -- {number =, of = {ELEMENT = NUMBER}, passing = {ELEMENT = {NUMBER, ...}}}: only the
+  -- elements of that thread; by the threads whose packets pass each. sharing: so many
+  -- threads' parts run on its CPU
+  thread = {},
   more = {default = {}}, -- elements beside the text's: {class =, name =, config =}
 }}
 Click.__index = Click

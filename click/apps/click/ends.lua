@@ -4,6 +4,7 @@
 
 local element = require("click.element")
 local note = require("click.note")
+local packet_thread = require("click.router.packet_thread")
 
 local ends = {}
 
@@ -48,8 +49,15 @@ function PartInput:process(p, i) return p, i end -- luacheck: no self
 -- (Elements of the other part may look at whatever is noted.)
 local PartOutput = element.define{
   name = "PartOutput", summary = "packets for other threads", extends = Output,
-  lengthens = 0, process = Output.process,
+  lengthens = 0, arguments = {{"THREAD", "unsigned", required = true}},
 }
+
+function PartOutput:configure(a) self.thread = a.THREAD end
+
+function PartOutput:process(p, i)
+  packet_thread.leave(p, self.thread)
+  return p, i
+end
 
 local CLASSES = {AppInput = Input, AppOutput = Output, PartInput = PartInput,
                  PartOutput = PartOutput}

@@ -3,6 +3,7 @@
 -- become the apps APP/ELEMENT, and APP itself runs their tasks and timers.
 
 local config = require("core.config")
+local cpu_switches = require("click.router.cpu_switches")
 local division = require("click.router.division")
 local ends = require("apps.click.ends")
 local errors = require("click.errors")
@@ -42,11 +43,14 @@ function part.router(text, file, arg, name, old)
     class_names = registry.names, packages = requirements.PACKAGES}
   for _, e in ipairs(flat and arg.more or {}) do table.insert(flat.elements, e) end
   if flat and thread then
-    flat = division.part(flat, thread.of, thread.number, "PartInput", "PartOutput")
+    flat = division.part(cpu_switches.bypass(flat, thread.of, thread.passing),
+      thread.of, thread.number, "PartInput", "PartOutput")
   end
   local made = flat and router.new(flat, {errors = report, old = old,
     find_class = find_class, variables = arg.variables, ports = arg.devices,
-    prefix = name .. "/", copy = arg.copy, is_part = is_part})
+    prefix = name .. "/", copy = arg.copy, is_part = is_part,
+    part = thread and thread.number, passing = thread and thread.passing,
+    sharing = thread and thread.sharing})
   if not made then
     failure.usage("app '%s': %s", name, (report:text():gsub("\n$", "")))
   end

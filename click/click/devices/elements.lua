@@ -199,7 +199,7 @@ local Receiving = {
 -- What is noted of packets, but where the header is.
 local function look_closely(self, p)
   if self.timestamps then p.note64[TIMESTAMP] = turn_stamp(self) end
-  if self.typed then p.note16[TYPE] = packet_type(self, p.data) end
+  if self.typed then p.note8[TYPE] = packet_type(self, p.data) end
   if self.paint then p.note8[PAINT] = self.paint end
   if self.force_ip and not link_layers.find_ip(p, ETHER) then
     if self.noutputs > 1 then return p, 2 end

@@ -12,6 +12,7 @@ local FlowSet = require("click.rewriter.flow_set")
 local inputs = require("click.rewriter.inputs")
 local keywords = require("click.rewriter.keywords")
 local note = require("click.note")
+local packet_thread = require("click.router.packet_thread")
 local succession = require("click.rewriter.succession")
 
 local base = {}
@@ -146,12 +147,12 @@ local function fill_model(self, key, kind, protocol, input, forward, reply)
   model.output[0], model.output[1] = forward, reply
 end
 
---- Make the flow of packets with `key`, as those at an input. The number of the flow
---- (forward), or nil and the output of the packet without it (from 0), if any.
-function Rewriter:add_flow(key, kind, protocol, input, reply_note)
+--- Make the flow of packets with `key` of a thread, as those at an input. The number of
+--- the flow (forward), or nil and the output of the packet without it (from 0), if any.
+function Rewriter:add_flow(key, kind, protocol, input, reply_note, thread)
   local spec = self.specs[input]
   local flows = self.native.flows
-  local new, forward, reply = inputs.map(spec, key, flows, kind)
+  local new, forward, reply = inputs.map(spec, key, flows, kind, thread)
   if not new then return nil, forward end
   if self.class.how == PING then complete_ping(new) end
   if not self.class.accepts(new) or forward >= self.noutputs
@@ -181,7 +182,8 @@ local function begin_flow(self, p, i)
   self.detours[0] = self.detours[0] + 1
   local reply_note = r.reply_note >= 0 and p.note8[r.reply_note] or 0
   local number, output = self:add_flow(key_type(r.key), r.kind,
-    self.class.any_protocol and 0 or r.protocol, i, reply_note)
+    self.class.any_protocol and 0 or r.protocol, i, reply_note,
+    packet_thread.at(p, self.router))
   if not number then return send_alone(output) end
   return rewrite_by(r, p, number, self:time())
 end
@@ -239,7 +241,10 @@ end
 -- Annotations: the rewriter's own of replies, and those that C reads.
 function Rewriter:reads()
   local at = self.native.reply_note
-  return {"NETWORK_HEADER", "TRANSPORT_HEADER", at >= 0 and {at - note.FIRST, 1} or nil}
+  local list = {"NETWORK_HEADER", "TRANSPORT_HEADER"}
+  if at >= 0 then list[3] = {at - note.FIRST, 1} end
+  if self.router.options.part then list[#list + 1] = "THREAD" end
+  return list
 end
 
 --- The flow and direction of packets with a key and a protocol, or nil; made if there
@@ -249,7 +254,7 @@ function Rewriter:find_flow(protocol, key, input)
   if number > 0 or not input then return number > 0 and number or nil end
   local kind = protocol == 6 and self.native.tcp or self.native.other
   if kind < 0 then kind = math.max(self.native.tcp, self.native.other) end
-  return (self:add_flow(key, kind, protocol, input, 0))
+  return (self:add_flow(key, kind, protocol, input, 0, packet_thread.own(self.router)))
 end
 
 -- Handlers ----------------------------------------------------------------------------

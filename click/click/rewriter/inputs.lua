@@ -118,8 +118,8 @@ end
 
 --- What becomes of a new flow with the key: the key that its packets get, and the
 --- outputs forward and of replies; or nil, and the output of the packet alone (from 0),
---- if it is not dropped.
-function inputs.map(spec, key, flows, kind)
+--- if it is not dropped. `thread` is that of the packet.
+function inputs.map(spec, key, flows, kind, thread)
   if spec.kind == "nochange" then return nil, spec.forward end
   if spec.kind == "drop" then return nil end
   if spec.kind == "keep" then return key, spec.forward, spec.reply end
@@ -128,7 +128,7 @@ function inputs.map(spec, key, flows, kind)
     new = spec.pattern:rewrite(key, flows, kind)
     forward, reply = spec.forward, spec.reply
   else
-    new, forward, reply = spec.mapper:map_flow(key, flows, kind)
+    new, forward, reply = spec.mapper:map_flow(key, flows, kind, thread)
   end
   if not new then
     spec.failures = spec.failures + 1

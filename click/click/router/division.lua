@@ -6,6 +6,9 @@
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
+local cpu_switches = require("click.router.cpu_switches")
+local passing = require("click.router.passing")
+
 local division = {}
 
 -- They say something about others, and are in all parts; but what the division follows
@@ -53,7 +56,7 @@ end
 
 -- Does the element begin what happens to packets: does it make, receive or pull them?
 local function drives(e)
-  if e.class.name == "Pipeliner" then return e.home_thread ~= nil end
+  if e.class.hands_over then return true end
   if e.class.name == "Idle" then return false end
   local has_task = e.class.task ~= nil and e.processing.inputs:find("l") ~= nil
   return has_task or e.ninputs == 0 and e.noutputs > 0
@@ -77,25 +80,23 @@ local function own_threads(router, root, notes)
   return own
 end
 
--- The threads from which packets come to each group that has none of its own: a set.
-local function reached_from(router, root, own)
-  local leaving, reached = {}, {}
-  for _, c in ipairs(router.connections) do
-    local from, to = root(c.from), root(c.to)
-    leaving[from] = leaving[from] or {}
-    table.insert(leaving[from], to)
+-- The thread of each element that makes or pulls packets.
+local function driving(router, root, own)
+  local threads = {}
+  for i, e in ipairs(router.elements) do
+    if drives(e) then threads[i] = own[root(i)] end
   end
-  local function visit(group, thread)
-    for _, to in ipairs(leaving[group] or {}) do
-      local set = reached[to] or {}
-      reached[to] = set
-      if not own[to] and not set[thread] then
-        set[thread] = true
-        visit(to, thread)
-      end
-    end
+  return threads
+end
+
+-- The threads whose packets pass each group: a set.
+local function reached_from(router, root, lists)
+  local reached = {}
+  for i in ipairs(router.elements) do
+    local set = reached[root(i)] or {}
+    reached[root(i)] = set
+    for _, thread in ipairs(lists[i]) do set[thread] = true end
   end
-  for group, thread in pairs(own) do visit(group, thread) end
   return reached
 end
 
@@ -108,21 +109,38 @@ local function least(set)
   return thread or 0, many
 end
 
+-- Is it worth a word that the element runs on one thread? It isn't where packets end
+-- and nothing is kept of them, and where each thread's packets go around it.
+local function is_worth_a_note(router, i, lists)
+  local e = router.elements[i]
+  if e.noutputs == 0 and e.class.division == "any" then return false end
+  if not cpu_switches.is(e.class.name) then return true end
+  for _, c in ipairs(router.connections) do
+    if c.to == i and #lists[c.from] > 1 then return true end
+  end
+  return false
+end
+
 --- The threads of the router's elements, {[NAME] = NUMBER}, without those that are on
---- all; the numbers, a sorted list; and a list of sentences on what can't be as
---- StaticThreadSched wants it. The router has been made, but needn't run.
+--- all; the numbers, a sorted list; a list of sentences on what can't be as
+--- StaticThreadSched wants it; and the threads whose packets pass each element, {[NAME]
+--- = sorted list}. The router has been made, but needn't run.
 function division.of(router)
-  local notes, threads, present, numbers = {}, {}, {}, {}
+  local notes, threads, present, numbers, passing_by = {}, {}, {}, {}, {}
   local root = groups_of(router)
   local own = own_threads(router, root, notes)
-  local reached = reached_from(router, root, own)
+  local lists = passing.of(router, driving(router, root, own), function (c)
+    return is_pull(router, c)
+  end)
+  local reached = reached_from(router, root, lists)
   local told = false
   for i, e in ipairs(router.elements) do
+    passing_by[e.name] = lists[i]
     if not EVERYWHERE[e.class.name] and e.class.name ~= DIVIDES then
       local group, many = root(i), false
       local thread = own[group]
       if not thread then thread, many = least(reached[group]) end
-      if many and not told then
+      if many and not told and is_worth_a_note(router, i, lists) then
         notes[#notes + 1] = ("'%s' gets packets of several threads: it runs on thread "
           .. "%d, with what is behind it"):format(e.name, thread)
         told = true
@@ -132,7 +150,7 @@ function division.of(router)
   end
   for thread in pairs(present) do numbers[#numbers + 1] = thread end
   table.sort(numbers)
-  return threads, numbers, notes
+  return threads, numbers, notes, passing_by
 end
 
 -- Cutting ----------------------------------------------------------------------------
@@ -186,8 +204,8 @@ function division.part(flat, threads, thread, input, output)
     end
   end
   local coming = add{name = "input", class = input, config = "", landmark = "threads"}
-  local leaving = add{name = "output", class = output, config = "",
-    landmark = "threads"}
+  local leaving = add{name = "output", class = output,
+    config = tostring(thread), landmark = "threads"}
   local function connect(from, out, to, into)
     table.insert(part.connections,
       {from = from, output = out, to = to, input = into, landmark = "threads"})

@@ -79,13 +79,15 @@ local HALF_LINK = math.floor(link.max / 2)
 
 -- How many turns are taken in a breath. Where packets go to another thread, or by links
 -- (nothing is fused, or the region is cut before an element that looks ahead), what
--- sources that can wait send at once has room in a link.
+-- sources that can wait send at once has room in a link, with those of other routers in
+-- this process that may send to it, `sharing` of them with this one.
 local function most_turns(self, is_cut)
   local burst, by_links = 0, is_cut or self.options.is_part or not engine.fuse
   for _, e in ipairs(by_links and self.elements or {}) do
     if e.class.task_can_wait then burst = math.max(burst, rawget(e, "burst") or 1) end
   end
-  return math.max(1, math.min(TURNS, math.floor(HALF_LINK / math.max(burst, 1))))
+  local room = HALF_LINK / (self.options.sharing or 1)
+  return math.max(1, math.min(TURNS, math.floor(room / math.max(burst, 1))))
 end
 
 -- Elements whose state may outgrow the caches, and which look ahead then.

@@ -10,7 +10,9 @@
 -- text, if anything. The router's own are called with the router.
 
 local configure = require("click.router.configure")
+local division = require("click.router.division")
 local element = require("click.element")
+local passing = require("click.router.passing")
 local ports = require("click.router.ports")
 local text_of = require("click.language.text")
 
@@ -66,6 +68,13 @@ local function is_full_push(e, seen)
   return true
 end
 
+-- The threads whose packets pass the element, as text.
+local function passing_threads(e)
+  local lists = e.router.options.passing
+  if not lists then lists = select(4, division.of(e.router)) end
+  return passing.text(lists[e.name] or {})
+end
+
 local DEFAULTS = {
   is_fullpush = {read = function (e) return is_full_push(e, {}) end},
   name = {read = function (e) return e.name end},
@@ -74,6 +83,7 @@ local DEFAULTS = {
   ports = {read = function (e) return side_text(e, false) .. side_text(e, true) end},
   handlers = {read = function (e) return handlers.list(e) end},
   home_thread = {read = function (e) return e.home_thread or 0 end},
+  passing_threads = {read = passing_threads},
 }
 local DEFAULT_ORDER = {"name", "class", "config", "ports", "handlers", "home_thread"}
 

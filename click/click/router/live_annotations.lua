@@ -11,7 +11,8 @@ local HEADERS = {
   MAC_HEADER = {"note16", note.MAC_HEADER},
   NETWORK_HEADER = {"note16", note.NETWORK_HEADER},
   TRANSPORT_HEADER = {"note16", note.TRANSPORT_HEADER},
-  PACKET_TYPE = {"note16", note.PACKET_TYPE}, TIMESTAMP = {"note64", note.TIMESTAMP},
+  PACKET_TYPE = {"note8", note.PACKET_TYPE}, THREAD = {"note8", note.THREAD},
+  TIMESTAMP = {"note64", note.TIMESTAMP},
 }
 local ARRAYS = {"note8", "note16", [4] = "note32", [8] = "note64"} -- by size
 

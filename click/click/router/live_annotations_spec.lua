@@ -56,7 +56,7 @@ describe("click.router.live_annotations", function ()
       live_annotations.clearer(r)(p)
       for i = 1, 7 do assert.equal(0, tonumber(p.note64[i])) end
       assert.equal(p.data_off, p.note16[note.MAC_HEADER])
-      assert.equal(0, p.note16[note.PACKET_TYPE])
+      assert.equal(0, p.note8[note.PACKET_TYPE])
       packet.free(p)
     end)
     with_router("Idle -> EtherRewrite(1:1:1:1:1:1, 2:2:2:2:2:2) -> CheckPaint(3)"
@@ -64,7 +64,7 @@ describe("click.router.live_annotations", function ()
       local p = scribbled()
       live_annotations.clearer(r)(p)
       assert.equal(p.data_off, p.note16[note.MAC_HEADER])
-      assert.same({0, 0, 255}, {p.note8[note.PAINT], p.note16[note.PACKET_TYPE],
+      assert.same({0, 0, 255}, {p.note8[note.PAINT], p.note8[note.PACKET_TYPE],
         p.note8[note.PAINT - 1]})
       packet.free(p)
     end)

@@ -4,6 +4,7 @@
 
 local drops = require("core.fuse.drops")
 local packet = require("core.packet")
+local packet_thread = require("click.router.packet_thread")
 local ports = require("click.router.ports")
 local pull_paths = require("click.router.pull_paths")
 
@@ -57,6 +58,18 @@ function pulls.source(e, o)
   return function () return pull(e, o) end
 end
 
+-- What an element that runs by itself pulls from there: in a router over several
+-- threads packets are its thread's from here on.
+local function source_for(e, from, o)
+  local pull = pulls.source(from, o)
+  if not (e.class.task and e.router.options.part) then return pull end
+  return function ()
+    local p = pull()
+    if p then packet_thread.take(p) end
+    return p
+  end
+end
+
 -- Do others push to the element, as to a queue?
 local function is_pushed_to(e) return e.processing.inputs:find("[^l]") ~= nil end
 
@@ -68,7 +81,7 @@ function pulls.connect(router)
     local from, to = router.elements[c.from], router.elements[c.to]
     local i, o = c.input + 1, c.output + 1
     if to.processing.inputs:sub(i, i) == "l" then
-      to.pull_from[i] = pulls.source(from, o)
+      to.pull_from[i] = source_for(to, from, o)
     end
   end
   for _, e in ipairs(router.elements) do

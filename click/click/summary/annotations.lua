@@ -4,6 +4,7 @@
 local ffi = require("ffi")
 
 local note = require("click.note")
+local packet_thread = require("click.router.packet_thread")
 
 local ORDER = 100
 
@@ -129,7 +130,7 @@ return function (fields)
       put = function (builder, n) builder.wanted = n end,
     }, {
       name = "thread", bytes = 4,
-      get = function () return 0 end,
+      get = function (view) return packet_thread.of(view.p, view.thread) end,
     },
   }
   fields.also{

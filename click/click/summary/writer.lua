@@ -5,6 +5,7 @@ local ffi = require("ffi")
 
 local fields = require("click.summary.fields")
 local note = require("click.note")
+local packet_thread = require("click.router.packet_thread")
 local text_of = require("click.language.text")
 local unistd = require("posix.unistd")
 local View = require("click.summary.view")
@@ -21,6 +22,7 @@ local MARK = 2 ^ 31 -- in a record's length: it is a line of text
 --- stands for). The element is told of errors.
 function Writer.new(words, options, element)
   local self = {fields = {}, options = options, view = View.new(options)}
+  self.view.thread = packet_thread.own(element.router)
   for _, word in ipairs(words) do
     local name = text_of.unquote(word)
     local field = fields.find(name)

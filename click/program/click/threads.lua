@@ -7,6 +7,7 @@ local C = require("core.native")
 local affinity = require("core.cpus.affinity")
 local click = require("apps.click.click")
 local config = require("core.config")
+local cpu_switches = require("click.router.cpu_switches")
 local control_sockets = require("program.click.control_sockets")
 local division = require("click.router.division")
 local engine = require("core.app")
@@ -14,6 +15,7 @@ local failure = require("core.failure")
 local handlers = require("click.router.handlers")
 local joined = require("program.click.joined")
 local placement = require("core.cpus.placement")
+local rings = require("core.cpus.rings")
 local workers = require("core.cpus.workers")
 
 local threads = {}
@@ -22,7 +24,9 @@ local TIMER_SECONDS = 1e-4 -- timers of the routers are as exact as that
 
 local OWN_ROUTER = {allow_reconfigure = "-R", simtime = "--simtime"}
 local MOST_LINKS = 64 -- between a part and the others
-local ASK_SECONDS = 0.05
+local ASK_SECONDS, ASK_AGAIN_SECONDS, MOST_SECONDS = 0.05, 0.001, 0.5
+
+local function in_all() return true end
 
 local function is_given(value)
   return value and (type(value) ~= "table" or next(value) ~= nil)
@@ -70,9 +74,10 @@ end
 function threads.plan(router, o, reporter)
   local cpus, most = cpus_of(o)
   if not settle_threads(router, most, reporter) then return nil end
-  local of, numbers, notes = division.of(router)
-  local plan = {cpus = cpus, of = of, numbers = numbers}
-  local why = count_links(plan, router.flat)
+  local of, numbers, notes, passing = division.of(router)
+  local plan = {cpus = cpus, of = of, numbers = numbers, passing = passing,
+    flat = cpu_switches.bypass(router.flat, of, passing)}
+  local why = count_links(plan, plan.flat)
     or router.is_open and "a socket with LOCALHOST false needs one router"
   for field, option in pairs(OWN_ROUTER) do
     if is_given(o[field]) then why = ("%s needs one router"):format(option) end
@@ -90,15 +95,25 @@ local function app_of(thread) return "click_" .. thread end
 
 local function cpu_of(plan, thread) return plan.cpus[thread % #plan.cpus + 1] end
 
-local function configuration(plan, flat, text, o)
+-- How many threads' parts run in one process with the thread's.
+local function count_sharing(plan, thread)
+  local n = 0
+  for _, other in ipairs(plan.numbers) do
+    if other > 0 and cpu_of(plan, other) == cpu_of(plan, thread) then n = n + 1 end
+  end
+  return thread > 0 and n or 1
+end
+
+local function configuration(plan, text, o)
   local c = config.new()
   for _, thread in ipairs(plan.numbers) do
     config.app(c, app_of(thread), click.Click, {text = text, variables = o.variables,
       devices = o.devices, more = control_sockets.elements(o),
-      thread = {number = thread, of = plan.of}})
+      thread = {number = thread, of = plan.of, passing = plan.passing,
+                sharing = count_sharing(plan, thread)}})
     if thread > 0 then config.cpu(c, app_of(thread), cpu_of(plan, thread)) end
   end
-  division.crossings(flat, plan.of, function (from, output, to, input)
+  division.crossings(plan.flat, plan.of, function (from, output, to, input)
     config.link(c, ("%s.output%d -> %s.input%d"):format(app_of(from), output,
       app_of(to), input))
   end)
@@ -166,6 +181,25 @@ local function end_of_files(by_cpu, has_main)
   end
 end
 
+-- A function (n, now) for `n` more stops that other threads asked for: how many are
+-- due, and whether others wait. A stop is due when what was sent before it has come: no
+-- ring holds packets, so often that they have passed all `parts`; or after MOST_SECONDS,
+-- for sources that go on fill the rings again.
+local function heeded_stops(parts)
+  local waiting, empty, since = 0, 0, 0
+  return function (n, now)
+    if n > 0 then
+      if waiting == 0 then since = now end
+      waiting, empty = waiting + n, 0
+    end
+    empty = rings.waiting(in_all) == 0 and empty + 1 or 0
+    if empty <= parts and now - since < MOST_SECONDS then return 0, waiting > 0 end
+    local due = waiting
+    waiting = 0
+    return due, false
+  end
+end
+
 -- A function that tells whether the router has stopped. What asks for that on other
 -- threads is told to thread 0, whose DriverManager may go on; if it has no element, the
 -- first stop is the last.
@@ -181,15 +215,17 @@ local function watch(plan)
     end
   end
   local at_end, told = end_of_files(by_cpu, has_main), false
+  local heed = heeded_stops(#plan.numbers)
   local function stops()
     local n, now = 0, C.pg_now()
     if now < next_time then return 0 end
-    next_time = now + ASK_SECONDS
     for cpu, names in pairs(by_cpu) do
       n = n + workers.call(cpu, "apps.click.click", "take_stops", names)
     end
     if not told and at_end() then n, told = n + 1, true end
-    return n
+    local due, waits = heed(n, now)
+    next_time = now + (waits and ASK_AGAIN_SECONDS or ASK_SECONDS)
+    return due
   end
   return function ()
     local n = stops()
@@ -206,7 +242,7 @@ function threads.start(router, plan, text, o, reporter)
   placement.use(nil)
   local elsewhere = finder(plan, router)
   click.look_elsewhere(app_of(0), elsewhere, joined.of_whole(router))
-  local ok, err = pcall(engine.configure, configuration(plan, router.flat, text, o))
+  local ok, err = pcall(engine.configure, configuration(plan, text, o))
   if not ok then
     if not failure.is(err) then error(err, 0) end
     reporter:warning("StaticThreadSched has no effect: %s", tostring(err))

@@ -173,9 +173,9 @@ function boundary.around(C)
     return n
   end
 
-  function around.pg_passage_receive(account, passage, l)
+  function around.pg_passage_receive(account, passage, l, most)
     local from = l.write
-    local n = C.pg_passage_receive(account, passage, l)
+    local n = C.pg_passage_receive(account, passage, l, most)
     record.each_in_link(l, function (p)
       local r = record.set_new(p, "link", "sent it to " .. record.link_name(l),
         "another CPU", "")

@@ -7,6 +7,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local graph = require("core.engine.graph")
 local intake = require("core.move.intake")
+local link = require("core.link")
 local pool = require("core.pool")
 
 local tobit = bit.tobit
@@ -83,6 +84,12 @@ local function let_nobody_wait(self)
   for name in pairs(self.full) do let_wait(self, name, false) end
 end
 
+-- Packets of all rings may come to one link: those of a breath have room in it, beside
+-- what sources of this CPU send. Where that goes on to a ring that is full, they wait
+-- from the next breath on.
+local AT_ONCE, OF_ALL = 256, math.floor(link.max / 2)
+local rings = 0 -- of this CPU
+
 --- The engine tells which links there are.
 function RemoteApp:link()
   let_nobody_wait(self)
@@ -101,6 +108,7 @@ function RemoteApp:link()
     local passage = type(name) == "string" and passage_at(self.arg.inputs[name])
     if passage then self.push_link[name] = sender(self, name, passage) end
   end
+  rings = rings + sources.n - self.sources.n
   self.sources = sources
 end
 RemoteApp.unlink = RemoteApp.link
@@ -113,10 +121,11 @@ function RemoteApp:reconfig(arg)
 end
 
 local function receive_all(sources, account)
+  local most = math.max(1, math.min(AT_ONCE, math.floor(OF_ALL / rings)))
   for i = 1, sources.n do
     local source = sources[i]
     if not held[source.address] then
-      C.pg_passage_receive(account, source.passage, source.link)
+      C.pg_passage_receive(account, source.passage, source.link, most)
     end
   end
 end
@@ -141,6 +150,7 @@ function RemoteApp:push() end
 --- What waits for its rings needn't any more.
 function RemoteApp:stop()
   self:notify(false)
+  rings = rings - self.sources.n
   let_nobody_wait(self)
 end
 

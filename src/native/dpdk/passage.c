@@ -27,7 +27,7 @@
 #include "internal.h"
 #include "ring_count.h"
 
-enum { MASK = LINK_RING_SIZE - 1, RECEIVED_AT_ONCE = 256 };
+enum { MASK = LINK_RING_SIZE - 1, DRAINED_AT_ONCE = 256 };
 
 struct passage {
   int32_t closed;   /* nobody receives */
@@ -190,20 +190,21 @@ int pg_passage_send(struct freelist *account, struct passage *p, struct link *li
   return sent;
 }
 
-/* Move packets out of the ring into the link; how many. */
+/* Move packets out of the ring into the link, up to `most`; how many. */
 int pg_passage_receive(struct freelist *account, struct passage *p,
-                       struct link *link)
+                       struct link *link, uint32_t most)
 {
-  uint32_t want = RTE_MIN(LINK_MAX_PACKETS - waiting(link),
-                          (uint32_t)RECEIVED_AT_ONCE);
+  uint32_t want = RTE_MIN(LINK_MAX_PACKETS - waiting(link), most);
   uint32_t n = 0, part, got;
-  do {
+  while (n < want) {
     part = piece((uint32_t)link->write, want - n);
     got = rte_ring_sc_dequeue_burst(
       &p->ring, (void **)&link->packets[(uint32_t)link->write & MASK], part, NULL);
     link->write = (int32_t)((uint32_t)link->write + got);
     n += got;
-  } while (got == part && n < want);
+    if (got < part)
+      break;
+  }
   link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
   account->taken += n;
   return n;
@@ -212,11 +213,11 @@ int pg_passage_receive(struct freelist *account, struct passage *p,
 /* Free what is in the ring, as its receiver, which mustn't be at work; how many. */
 int pg_passage_drain(struct freelist *account, struct passage *p)
 {
-  struct packet *packets[RECEIVED_AT_ONCE];
+  struct packet *packets[DRAINED_AT_ONCE];
   int total = 0;
   uint32_t n;
   while ((n = rte_ring_sc_dequeue_burst(&p->ring, (void **)packets,
-                                        RECEIVED_AT_ONCE, NULL)) > 0) {
+                                        DRAINED_AT_ONCE, NULL)) > 0) {
     account->taken += n;
     lose(account, packets, n);
     total += n;

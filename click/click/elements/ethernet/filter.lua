@@ -53,7 +53,7 @@ HostEtherFilter.handlers = {
 function HostEtherFilter:process(p)
   if p.length < self.offset + HEADER then return nil, 1 end
   local words = ffi.cast(words_t, p.data + self.offset)
-  local halves, n = ffi.cast(halves_t, words), p.note16
+  local halves, n = ffi.cast(halves_t, words), p.note8
   local word, half = self.word, self.half
   if self.drop_own and halves[5] == half
     and ffi.cast(words_t, halves + 3)[0] == word then
@@ -97,7 +97,7 @@ local function drop(e, p)
 end
 
 function DropBroadcasts:process(p)
-  local kind = p.note16[TYPE]
+  local kind = p.note8[TYPE]
   if kind ~= BROADCAST and kind ~= MULTICAST then return p end
   local q, o = drop(self, p)
   return q, o
@@ -105,7 +105,7 @@ end
 
 function DropBroadcasts:make_process()
   return function (_, p)
-    local kind = p.note16[TYPE]
+    local kind = p.note8[TYPE]
     if kind ~= BROADCAST and kind ~= MULTICAST then return p end
     local q, o = drop(self, p)
     return q, o

@@ -8,14 +8,14 @@ local ME, OTHER, ALL = "\2\0\0\0\0\1", "\2\0\0\0\0\2", ("\255"):rep(6)
 local function frame(destination, source)
   local p = packet.from_string(destination .. source .. "\8\0")
   note.clear(p)
-  p.note16[note.PACKET_TYPE] = 7
+  p.note8[note.PACKET_TYPE] = 7
   return p
 end
 
 -- The packet's type behind the unit, or nil.
 local function type_of(unit, ...)
   local p = unit:pass(frame(...))
-  local kind = p and p.note16[note.PACKET_TYPE]
+  local kind = p and p.note8[note.PACKET_TYPE]
   if p then packet.free(p) end
   return kind
 end
@@ -59,7 +59,7 @@ describe("DropBroadcasts", function ()
     local unit = click.unit("DropBroadcasts")
     local function passes(kind)
       local p = packet.from_string("x")
-      p.note16[note.PACKET_TYPE] = kind
+      p.note8[note.PACKET_TYPE] = kind
       return #unit:send(p) == 1
     end
     assert.is_true(passes(note.HOST))

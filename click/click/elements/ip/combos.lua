@@ -106,7 +106,7 @@ function IPOutputCombo:make_process()
   local color, mtu, word = self.color, self.mtu, self.word
   local gateway, router = self.gateway, self.router
   return function (_, p)
-    local kind = p.note16[TYPE]
+    local kind = p.note8[TYPE]
     if kind == BROADCAST or kind == MULTICAST then return nil, 1 end
     if p.note8[PAINT] == color then self.emit(REDIRECT, front.clone(p)) end
     local problem = see_to_options(p, gateway, router)

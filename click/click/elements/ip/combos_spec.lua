@@ -62,7 +62,7 @@ describe("IPOutputCombo", function ()
     assert.same({4}, ways(EXPIRING))
     assert.same({5}, ways(PLAIN .. ("x"):rep(7)))
     assert.same({}, ways(PLAIN, function (p)
-      p.note16[note.PACKET_TYPE] = note.BROADCAST
+      p.note8[note.PACKET_TYPE] = note.BROADCAST
     end))
     assert.same({broadcast = 1}, unit.lost)
   end)

@@ -40,7 +40,7 @@ end
 
 -- Does the packet with that header, and so many bytes from it on, get an error?
 local function deserves(self, p, ip6, available)
-  local type_ = p.note16[TYPE]
+  local type_ = p.note8[TYPE]
   return type_ ~= note.BROADCAST and type_ ~= note.MULTICAST
     and C.pg_icmp6_deserves(ip6, available, self.kind.type, self.kind.code)
 end

@@ -59,7 +59,7 @@ describe("ICMP6Error", function ()
     assert.is_string(out("3, 0", changed(changed(UDP, 6, 58), 40, 128)))
     assert.is_nil(out("3, 0", UDP:sub(1, 39)))
     assert.is_nil(out("3, 0", UDP, function (p)
-      p.note16[note.PACKET_TYPE] = note.MULTICAST
+      p.note8[note.PACKET_TYPE] = note.MULTICAST
     end))
     assert.same({"ICMP6 type 128 is not an error or redirect type"},
       click.unit("ICMP6Error(::1, 128, 0)").errors)

@@ -90,7 +90,7 @@ function RoundRobinIPMapper:map_flow(key, flows, kind)
   end
 end
 
--- Threads have a pattern each: copies of a router on several CPUs.
+-- Threads have a pattern each, and so have copies of a router on several CPUs.
 local ThreadIPMapper = define{
   name = "ThreadIPMapper", summary = "maps new flows by the pattern of the thread",
 }
@@ -101,10 +101,8 @@ function ThreadIPMapper:configure_raw(list)
   for _, text in ipairs(list) do self:add(text_of.words(text)) end
 end
 
-function ThreadIPMapper:map_flow(key, flows, kind)
-  local copy = self.router.options and self.router.options.copy
-  local number = copy and copy.number or 0
-  return map_by(self.specs[number % #self.specs + 1], key, flows, kind)
+function ThreadIPMapper:map_flow(key, flows, kind, thread)
+  return map_by(self.specs[thread % #self.specs + 1], key, flows, kind)
 end
 
 -- SourceIPHashMapper ----------------------------------------------------------------

@@ -134,7 +134,7 @@ end
 local PACKET_TYPE = note.PACKET_TYPE
 
 function SetPacketType:process(p)
-  p.note16[PACKET_TYPE] = self.type
+  p.note8[PACKET_TYPE] = self.type
   return p
 end
 

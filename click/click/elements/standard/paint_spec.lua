@@ -47,7 +47,7 @@ describe("Paint", function ()
 
   it("notes a packet's type", function ()
     assert.equal(note.MULTICAST,
-      passed("SetPacketType(MULTICAST)").note16[note.PACKET_TYPE])
+      passed("SetPacketType(MULTICAST)").note8[note.PACKET_TYPE])
     assert.same({"unrecognized packet type 'X'"}, click.unit("SetPacketType(X)").errors)
   end)
 end)

@@ -2,7 +2,9 @@
 -- Elements of FastClick that have to do with threads. A router runs on one, so most
 -- have nothing to do.
 
+local cpu_switches = require("click.router.cpu_switches")
 local element = require("click.element")
+local packet_thread = require("click.router.packet_thread")
 
 local function pass(_, p, i) return p, i end
 
@@ -54,17 +56,48 @@ end
 
 function Pipeliner:process(p)
   self.count = self.count + 1
+  packet_thread.take(p)
   return p
 end
 
 -- CPUSwitch: an output for each thread -------------------------------------
 
-local CPUSwitch = element.define{
-  name = "CPUSwitch", aliases = {"ExactCPUSwitch"}, ports = "1/1-", processing = "h/h",
-  summary = "sends packets to the output of the thread that they are on: the first",
-}
+local function define_switch(name, summary)
+  local class = element.define{
+    name = name, summary = summary, ports = "1/1-", processing = "h/h",
+    division = "any", drops = {"unknown thread"}, reads = {"THREAD"},
+  }
 
-function CPUSwitch:process(p) return p end
+  function class:configure_raw() end -- luacheck: no self
+
+  function class:make_process()
+    local own, n, passing = packet_thread.own(self.router), self.noutputs, self.passing
+    local outputs = {}
+    for thread = 0, packet_thread.MOST do
+      local output = cpu_switches.output(name, n, passing, thread)
+      outputs[thread] = output and output + 1 or 0
+    end
+    return function (_, p)
+      local output = outputs[packet_thread.of(p, own)]
+      if output > 0 then return p, output end
+      return nil, 1
+    end
+  end
+
+  -- The threads of packets that come: of copies, all that there are.
+  function class:initialize()
+    local options = self.router.options or {}
+    local lists, copy = options.passing, options.copy
+    self.passing = lists and lists[self.name] or {copy and copy.number or 0}
+  end
+
+  return class
+end
+
+local CPUSwitch = define_switch("CPUSwitch",
+  "sends packets to the output with their thread's number")
+local ExactCPUSwitch = define_switch("ExactCPUSwitch",
+  "sends packets to an output for each thread whose packets come")
 
 return {PathSpinlock, SpinlockAcquire, SpinlockRelease, SpinlockInfo, MinBatch,
-        Pipeliner, CPUSwitch}
+        Pipeliner, CPUSwitch, ExactCPUSwitch}
