@@ -183,8 +183,8 @@ end
 
 -- A function (n, now) for `n` more stops that other threads asked for: how many are
 -- due, and whether others wait. A stop is due when what was sent before it has come: no
--- ring holds packets, so often that they have passed all `parts`; or after MOST_SECONDS,
--- for sources that go on fill the rings again.
+-- ring holds packets, so often that they have passed all `parts`; or after
+-- MOST_SECONDS, for sources that go on fill the rings again.
 local function heeded_stops(parts)
   local waiting, empty, since = 0, 0, 0
   return function (n, now)
