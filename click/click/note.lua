@@ -22,7 +22,7 @@ note.PACKET_TYPE = 6
 note.HOST, note.BROADCAST, note.MULTICAST, note.OTHERHOST = 0, 1, 2, 3
 note.OUTGOING, note.LOOPBACK = 4, 5
 
---- note8: of which thread it is (click.router.packet_thread).
+--- note8: of which thread it is (click.threads.packet_thread).
 note.THREAD = 7
 
 --- note64: when it came, nanoseconds since 1970.

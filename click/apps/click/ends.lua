@@ -4,7 +4,7 @@
 
 local element = require("click.element")
 local note = require("click.note")
-local packet_thread = require("click.router.packet_thread")
+local packet_thread = require("click.threads.packet_thread")
 
 local ends = {}
 
@@ -37,7 +37,7 @@ local Output = element.define{
 
 function Output:process(p, i) return p, i end -- luacheck: no self
 
--- The same between parts of one router (click.router.division): what is noted of
+-- The same between parts of one router (click.threads.division): what is noted of
 -- packets stays.
 local PartInput = element.define{
   name = "PartInput", summary = "packets of other threads", ports = "0/-",

@@ -3,8 +3,8 @@
 -- become the apps APP/ELEMENT, and APP itself runs their tasks and timers.
 
 local config = require("core.config")
-local cpu_switches = require("click.router.cpu_switches")
-local division = require("click.router.division")
+local cpu_switches = require("click.threads.cpu_switches")
+local division = require("click.threads.division")
 local ends = require("apps.click.ends")
 local errors = require("click.errors")
 local failure = require("core.failure")

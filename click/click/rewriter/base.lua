@@ -12,7 +12,7 @@ local FlowSet = require("click.rewriter.flow_set")
 local inputs = require("click.rewriter.inputs")
 local keywords = require("click.rewriter.keywords")
 local note = require("click.note")
-local packet_thread = require("click.router.packet_thread")
+local packet_thread = require("click.threads.packet_thread")
 local succession = require("click.rewriter.succession")
 
 local base = {}

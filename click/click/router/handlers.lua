@@ -10,9 +10,9 @@
 -- text, if anything. The router's own are called with the router.
 
 local configure = require("click.router.configure")
-local division = require("click.router.division")
+local division = require("click.threads.division")
 local element = require("click.element")
-local passing = require("click.router.passing")
+local passing = require("click.threads.passing")
 local ports = require("click.router.ports")
 local text_of = require("click.language.text")
 

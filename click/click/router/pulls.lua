@@ -4,7 +4,7 @@
 
 local drops = require("core.fuse.drops")
 local packet = require("core.packet")
-local packet_thread = require("click.router.packet_thread")
+local packet_thread = require("click.threads.packet_thread")
 local ports = require("click.router.ports")
 local pull_paths = require("click.router.pull_paths")
 

@@ -4,7 +4,7 @@
 local ffi = require("ffi")
 
 local note = require("click.note")
-local packet_thread = require("click.router.packet_thread")
+local packet_thread = require("click.threads.packet_thread")
 
 local ORDER = 100
 

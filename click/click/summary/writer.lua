@@ -5,7 +5,7 @@ local ffi = require("ffi")
 
 local fields = require("click.summary.fields")
 local note = require("click.note")
-local packet_thread = require("click.router.packet_thread")
+local packet_thread = require("click.threads.packet_thread")
 local text_of = require("click.language.text")
 local unistd = require("posix.unistd")
 local View = require("click.summary.view")

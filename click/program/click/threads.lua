@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- StaticThreadSched: a router in parts (click.router.division), each of which runs on
+-- StaticThreadSched: a router in parts (click.threads.division), each of which runs on
 -- the thread that it names. Thread 0 is the main thread, and has scripts, too, which
 -- may read and write the handlers of all elements.
 
@@ -7,9 +7,9 @@ local C = require("core.native")
 local affinity = require("core.cpus.affinity")
 local click = require("apps.click.click")
 local config = require("core.config")
-local cpu_switches = require("click.router.cpu_switches")
+local cpu_switches = require("click.threads.cpu_switches")
 local control_sockets = require("program.click.control_sockets")
-local division = require("click.router.division")
+local division = require("click.threads.division")
 local engine = require("core.app")
 local failure = require("core.failure")
 local handlers = require("click.router.handlers")

@@ -2,9 +2,9 @@
 -- Elements of FastClick that have to do with threads. A router runs on one, so most
 -- have nothing to do.
 
-local cpu_switches = require("click.router.cpu_switches")
+local cpu_switches = require("click.threads.cpu_switches")
 local element = require("click.element")
-local packet_thread = require("click.router.packet_thread")
+local packet_thread = require("click.threads.packet_thread")
 
 local function pass(_, p, i) return p, i end
 

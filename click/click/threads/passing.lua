@@ -2,7 +2,7 @@
 -- The threads whose packets pass each element: those of the elements before it that
 -- make or pull packets, and of what pulls from it.
 
-local cpu_switches = require("click.router.cpu_switches")
+local cpu_switches = require("click.threads.cpu_switches")
 
 jit.off(true, true) -- what runs once isn't worth it
 

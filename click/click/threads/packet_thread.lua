@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The thread that a packet is on, as Click has it: the one that made or pulled it. In a
--- router over several threads (click.router.division) an element runs on one of them,
+-- router over several threads (click.threads.division) an element runs on one of them,
 -- to which others hand their packets, with this note: 0, if the packet is this
 -- thread's, else one more than the thread's number.
 

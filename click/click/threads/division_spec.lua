@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
-local division = require("click.router.division")
+local division = require("click.threads.division")
 
 local function divide(text)
   local router = assert(click.router(text))

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
-local cpu_switches = require("click.router.cpu_switches")
-local division = require("click.router.division")
-local passing = require("click.router.passing")
+local cpu_switches = require("click.threads.cpu_switches")
+local division = require("click.threads.division")
+local passing = require("click.threads.passing")
 
 describe("The output of a thread at a switch", function ()
   it("is its number, or its place among the threads that come", function ()

@@ -6,8 +6,8 @@
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
-local cpu_switches = require("click.router.cpu_switches")
-local passing = require("click.router.passing")
+local cpu_switches = require("click.threads.cpu_switches")
+local passing = require("click.threads.passing")
 
 local division = {}
 
