@@ -28,6 +28,11 @@
 ## make docs       write the API reference to build/reference (ldoc)
 ## make site       write all pages as a site with a search to build/site (mkdocs)
 ## make deb        build a Debian package in build/deb (packaging/README.md)
+## make version VERSION=X.Y.Z
+##                 write the version wherever it stands
+## make release VERSION=X.Y.Z
+##                 check, and make an archive, the site, packages and sums in build/release, and
+##                 a tag (packaging/README.md)
 ## make lint       luacheck, the C compiler's warnings as errors, and words that say little
 ## make install    install under PREFIX (default /usr/local), staged in DESTDIR
 ## make uninstall  remove what make install put there
@@ -46,6 +51,8 @@ DPDK_CFLAGS := $(shell pkg-config --cflags libdpdk 2>/dev/null)
 DPDK_LIBS := $(shell pkg-config --libs libdpdk 2>/dev/null)
 LUAJIT_CFLAGS := $(shell pkg-config --cflags luajit 2>/dev/null)
 LUAJIT_LIBS := $(shell pkg-config --libs luajit 2>/dev/null)
+
+MACHINE := $(shell $(CC) -dumpmachine)
 
 # Debian's libdpdk.pc asks for -march=corei7: ours must come after it.
 ARCH ?= native
@@ -73,7 +80,7 @@ AGAIN := @$(MAKE) --no-print-directory
 
 $(PROGRAM): $(OBJECTS) $(BUILD)/objects
 	$(CC) -rdynamic -o $@ $(OBJECTS) $(LDFLAGS) $(LUAJIT_LIBS) $(DPDK_LIBS) \
-	  -lrte_bus_vdev -lrte_net_ring -lrte_net_vhost -lIPSec_MB -lm
+	  -lrte_bus_vdev -lrte_net_ring -lrte_net_vhost $(if $(filter x86_64-%,$(MACHINE)),-lIPSec_MB) -lm
 
 # A perigee for the CPU that QEMU emulates, without AVX-512.
 guest-perigee:
@@ -224,6 +231,11 @@ site: perigee
 deb:
 	packaging/deb
 
+version release:
+	@[ '$(origin VERSION)' = 'command line' ] || { echo "make $@ VERSION=X.Y.Z: say which" \
+	  "version" >&2; exit 2; }
+	@unset MAKEFLAGS MAKEOVERRIDES MFLAGS; '$(PYTHON)' tools/release/make $@ '$(VERSION)'
+
 MAN := $(DESTDIR)$(PREFIX)/share/man/man1
 BASH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
@@ -258,4 +270,4 @@ help:
 FORCE:
 
 .PHONY: demo test test-guests guest guest-perigee check bench compat clicktests moongentests \
-  moongensoak clickelements lint manual docs site deb install uninstall clean help libraries FORCE
+  moongensoak clickelements lint manual docs site deb version release install uninstall clean help libraries FORCE

@@ -19,8 +19,8 @@ def test_tools_make_is_make(tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stdout == check("make", "-s", "-C", ROOT, "help")
     assert {"demo", "test", "check", "bench", "compat", "clicktests", "clickelements",
-            "moongentests", "moongensoak", "guest", "manual", "docs", "site", "deb", "lint",
-            "install", "uninstall", "clean"} == \
+            "moongentests", "moongensoak", "guest", "manual", "docs", "site", "deb", "version",
+            "release", "lint",            "install", "uninstall", "clean"} == \
         set(re.findall(r"^make (\w+)", result.stdout, re.MULTILINE))
 
 
