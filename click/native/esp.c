@@ -7,14 +7,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <immintrin.h>
 #include <rte_byteorder.h>
 
+#include "aes.h"
 #include "ip.h"
 
-enum { BLOCK = 16, HALF = 8, ROUNDS = 10, SHA_BLOCK = 64, SHA_WORDS = 5, LENGTH = 8 };
-
-#define WITH_AES __attribute__((target("aes")))
+enum { SHA_BLOCK = 64, SHA_WORDS = 5, LENGTH = 8 };
 
 /* SHA-1 ------------------------------------------------------------------------------ */
 
@@ -100,57 +98,15 @@ void pg_esp_digest(const struct esp_keys *keys, const uint8_t *data, uint32_t n,
 /* AES -------------------------------------------------------------------------------- */
 
 WITH_AES
-static __m128i next_key(__m128i key, __m128i assist)
-{
-  assist = _mm_shuffle_epi32(assist, 0xff);
-  key = _mm_xor_si128(key, _mm_slli_si128(key, 4));
-  key = _mm_xor_si128(key, _mm_slli_si128(key, 8));
-  return _mm_xor_si128(key, assist);
-}
-
-WITH_AES
 static void expand(struct esp_keys *keys, const uint8_t *key)
 {
-  __m128i k[ROUNDS + 1];
-  k[0] = _mm_loadu_si128((const __m128i *)key);
-#define NEXT(i, constant) k[i] = next_key(k[i - 1], \
-                                          _mm_aeskeygenassist_si128(k[i - 1], constant))
-  NEXT(1, 1), NEXT(2, 2), NEXT(3, 4), NEXT(4, 8), NEXT(5, 16);
-  NEXT(6, 32), NEXT(7, 64), NEXT(8, 128), NEXT(9, 27), NEXT(10, 54);
-#undef NEXT
+  aes_block k[ROUNDS + 1];
+  aes_expand(k, key);
   for (int i = 0; i <= ROUNDS; i++) {
-    __m128i back = i == 0 || i == ROUNDS ? k[ROUNDS - i] : _mm_aesimc_si128(k[ROUNDS - i]);
-    _mm_storeu_si128((__m128i *)keys->encrypt[i], k[i]);
-    _mm_storeu_si128((__m128i *)keys->decrypt[i], back);
+    aes_store(keys->encrypt[i], k[i]);
+    aes_store(keys->decrypt[i],
+              i == 0 || i == ROUNDS ? k[ROUNDS - i] : aes_unmix(k[ROUNDS - i]));
   }
-}
-
-static __m128i round_key(const uint8_t (*keys)[BLOCK], int i)
-{
-  return _mm_loadu_si128((const __m128i *)keys[i]);
-}
-
-WITH_AES
-static __m128i encrypt(const struct esp_keys *keys, __m128i x)
-{
-  x = _mm_xor_si128(x, round_key(keys->encrypt, 0));
-  for (int i = 1; i < ROUNDS; i++)
-    x = _mm_aesenc_si128(x, round_key(keys->encrypt, i));
-  return _mm_aesenclast_si128(x, round_key(keys->encrypt, ROUNDS));
-}
-
-WITH_AES
-static __m128i decrypt(const struct esp_keys *keys, __m128i x)
-{
-  x = _mm_xor_si128(x, round_key(keys->decrypt, 0));
-  for (int i = 1; i < ROUNDS; i++)
-    x = _mm_aesdec_si128(x, round_key(keys->decrypt, i));
-  return _mm_aesdeclast_si128(x, round_key(keys->decrypt, ROUNDS));
-}
-
-static __m128i first_half(const void *at)
-{
-  return _mm_loadl_epi64((const __m128i *)at);
 }
 
 /* Encrypt n bytes, whole blocks: to the first half of each, the first half of what the
@@ -159,12 +115,11 @@ WITH_AES
 void pg_esp_encrypt(const struct esp_keys *keys, uint8_t *data, uint32_t n,
                     const uint8_t *iv)
 {
-  __m128i before = first_half(iv);
+  aes_block before = aes_load_half(iv);
   for (; n >= BLOCK; n -= BLOCK, data += BLOCK) {
-    __m128i x = _mm_xor_si128(_mm_loadu_si128((const __m128i *)data), before);
-    x = encrypt(keys, x);
-    _mm_storeu_si128((__m128i *)data, x);
-    before = _mm_move_epi64(x);
+    aes_block x = aes_encrypt(keys->encrypt, aes_add(aes_load(data), before));
+    aes_store(data, x);
+    before = aes_first_half(x);
   }
 }
 
@@ -173,11 +128,11 @@ WITH_AES
 void pg_esp_decrypt(const struct esp_keys *keys, uint8_t *data, uint32_t n,
                     const uint8_t *iv)
 {
-  __m128i before = first_half(iv);
+  aes_block before = aes_load_half(iv);
   for (; n >= BLOCK; n -= BLOCK, data += BLOCK) {
-    __m128i x = _mm_loadu_si128((const __m128i *)data);
-    _mm_storeu_si128((__m128i *)data, _mm_xor_si128(decrypt(keys, x), before));
-    before = _mm_move_epi64(x);
+    aes_block x = aes_load(data);
+    aes_store(data, aes_add(aes_decrypt(keys->decrypt, x), before));
+    before = aes_first_half(x);
   }
 }
 
@@ -185,7 +140,7 @@ void pg_esp_decrypt(const struct esp_keys *keys, uint8_t *data, uint32_t n,
  * AES. */
 bool pg_esp_prepare(struct esp_keys *keys, const uint8_t *cipher, const uint8_t *auth)
 {
-  if (!__builtin_cpu_supports("aes"))
+  if (!aes_is_there())
     return false;
   expand(keys, cipher);
   hmac_start(keys->inner, auth, 0x36);

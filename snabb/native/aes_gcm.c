@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * AES-GCM (NIST SP 800-38D) with keys of 128 and 256 bits, by Intel's ipsec-mb, which
- * DPDK uses too. snabb/lib/ipsec/aes_gcm_avx.lua gives it Snabb's names.
+ * DPDK uses too. snabb/lib/ipsec/aes_gcm_avx.lua gives it Snabb's names. ipsec-mb is for
+ * x86-64: on other CPUs no key can be expanded, which a sentence says.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <immintrin.h>
-#include <intel-ipsec-mb.h>
-
 #include "../../src/native/api.h"
 #include "../../src/native/host.h"
 #include "snabb.h"
+
+#ifdef __x86_64__
+
+#include <immintrin.h>
+#include <intel-ipsec-mb.h>
 
 enum { BLOCK = 16, ALIGNMENT = 64 };
 
@@ -135,3 +138,30 @@ void pg_gcm_run(const void *room, const struct gcm_call *c)
   else
     AT_ONCE(IMB_AES256_GCM_DEC);
 }
+
+#else
+
+void pg_gcm_leave(void) {}
+
+uint32_t pg_gcm_room(void) { return 1; }
+
+int pg_gcm_expand(void *room, const uint8_t *key, uint32_t bits)
+{
+  (void)room, (void)key, (void)bits;
+  return pg_fail("AES-GCM is there on x86-64 alone, by Intel's ipsec-mb");
+}
+
+/* Nobody has a key to call these with. */
+void pg_aes_block(const void *room, uint8_t *block, uint32_t bits)
+{
+  (void)room, (void)block, (void)bits;
+}
+
+void pg_gcm_prehash(const void *room, uint8_t *block, const uint8_t *data, uint64_t n)
+{
+  (void)room, (void)block, (void)data, (void)n;
+}
+
+void pg_gcm_run(const void *room, const struct gcm_call *c) { (void)room, (void)c; }
+
+#endif

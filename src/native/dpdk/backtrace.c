@@ -103,18 +103,17 @@ static const struct trace *trace_at(const struct reader *r, uintptr_t pc)
 static const struct trace *trace_of(const struct reader *r, const ucontext_t *context)
 {
 #ifdef __x86_64__
-  const struct trace *t = trace_at(r, context->uc_mcontext.gregs[REG_RIP]);
+  uintptr_t pc = context->uc_mcontext.gregs[REG_RIP];
   uintptr_t sp = context->uc_mcontext.gregs[REG_RSP] & ~(uintptr_t)7;
+#else
+  uintptr_t pc = context->uc_mcontext.pc, sp = context->uc_mcontext.sp & ~(uintptr_t)7;
+#endif
+  const struct trace *t = trace_at(r, pc);
   const uintptr_t *word = (const uintptr_t *)sp;
   for (int i = 0; !t && r->traces && i < STACK_WORDS && (uintptr_t)word < r->stack_end;
        i++)
     t = trace_at(r, *word++);
   return t;
-#else
-  (void)r;
-  (void)context;
-  return NULL;
-#endif
 }
 
 bool pg_where_compiled(const struct reader *r, const void *context, const char **line,

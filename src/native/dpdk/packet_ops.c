@@ -4,6 +4,7 @@
  * consumers, but packets are made ready (rte_pktmbuf_init) before they are put
  * into it. So the pool can grow while other threads take packets from it.
  */
+#undef RTE_USE_C11_MEM_MODEL
 #define RTE_USE_C11_MEM_MODEL 1 /* orders that ThreadSanitizer understands */
 
 #include <stdbool.h>

@@ -4,6 +4,7 @@
  * apps, and an rte_ring of one producer and one consumer is between them. What
  * the ring has no room for stays in the sender's link.
  */
+#undef RTE_USE_C11_MEM_MODEL
 #define RTE_USE_C11_MEM_MODEL 1 /* orders that ThreadSanitizer understands */
 
 #define _GNU_SOURCE

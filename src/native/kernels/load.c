@@ -4,7 +4,8 @@
  * iterations, a list in random order, and chains of dependent additions. Times are
  * TSC cycles between two serialised readings: LFENCE, RDTSC and RDTSCP as in
  * Paoloni, "How to Benchmark Code Execution Times on Intel IA-32 and IA-64" (2010),
- * who serialises with CPUID; that leaves a virtual machine, and LFENCE doesn't.
+ * who serialises with CPUID; that leaves a virtual machine, and LFENCE doesn't. On arm64
+ * they are those of CNTVCT_EL0, between ISBs (Arm Architecture Reference Manual, D12.2).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,26 +15,44 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifdef __x86_64__
 #include <x86intrin.h>
+#endif
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 
 #include "../api.h"
 #include "../host.h"
 
+/* What comes later begins when all that came before is done. */
+static inline void serialize(void)
+{
+#ifdef __x86_64__
+  _mm_lfence();
+#else
+  __asm__ volatile("isb" : : : "memory");
+#endif
+}
+
 static inline uint64_t begin(void)
 {
-  _mm_lfence();
-  uint64_t t = __rdtsc();
-  _mm_lfence();
+  serialize();
+  uint64_t t = rte_rdtsc();
+  serialize();
   return t;
 }
 
 static inline uint64_t end(void)
 {
+#ifdef __x86_64__
   unsigned cpu;
   uint64_t t = __rdtscp(&cpu);
-  _mm_lfence();
+#else
+  serialize();
+  uint64_t t = rte_rdtsc();
+#endif
+  serialize();
   return t;
 }
 
@@ -58,7 +77,11 @@ static uint64_t reading(void)
  * Both operands are registers: some CPUs add constants for nothing. A chain is entered
  * so far before its end; there is no branch whose prediction could fail now and then,
  * but that of the loop over whole chains. */
+#ifdef __x86_64__
 enum { CHAIN = 256, ADD_BYTES = 3 };
+#else
+enum { CHAIN = 256, ADD_BYTES = 4 };
+#endif
 
 _Static_assert(CHAIN == 256, "as .rept says");
 
@@ -66,6 +89,7 @@ static inline void add_chains(uint64_t additions)
 {
   uint64_t sum = 0, one = 1, chains = additions / CHAIN + 1, at;
   uint64_t skipped = (CHAIN - additions % CHAIN) * ADD_BYTES;
+#ifdef __x86_64__
   __asm__ volatile("lea 1f(%%rip), %2\n\t"
                    "add %4, %2\n\t"
                    "jmp *%2\n\t"
@@ -79,6 +103,21 @@ static inline void add_chains(uint64_t additions)
                    : "+r"(sum), "+r"(chains), "=&r"(at)
                    : "r"(one), "r"(skipped)
                    : "cc");
+#else
+  __asm__ volatile("adr %2, 1f\n\t"
+                   "add %2, %2, %4\n\t"
+                   "br %2\n\t"
+                   ".p2align 6\n"
+                   "1:\n\t"
+                   ".rept 256\n\t"
+                   "add %0, %0, %3\n\t"
+                   ".endr\n\t"
+                   "subs %1, %1, #1\n\t"
+                   "b.ne 1b"
+                   : "+r"(sum), "+r"(chains), "=&r"(at)
+                   : "r"(one), "r"(skipped)
+                   : "cc");
+#endif
 }
 
 /* So many additions. What came before is done first, so that their time comes on top
@@ -87,7 +126,7 @@ void pg_spin(uint32_t additions)
 {
   if (additions == 0)
     return;
-  _mm_lfence();
+  serialize();
   add_chains(additions);
 }
 
