@@ -246,12 +246,12 @@ install: perigee manual
 	install -m 644 build/manual/man1/*.1 '$(MAN)'
 	install -D -m 644 build/manual/bash/perigee '$(BASH_COMPLETIONS)/perigee'
 	install -D -m 644 build/manual/zsh/_perigee '$(ZSH_COMPLETIONS)/_perigee'
-	find src snabb click moongen bench/model -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
+	find src snabb click moongen -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
 	  \( ! -name '*.h' -o $(foreach h,$(DECLARATIONS),-path $(h) -o) -false \) | \
 	  while read -r file; do install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
 	find $(PAGES) README.md SECURITY.md CHANGELOG.md LICENSE -type f ! -name '*.pyc' | \
 	  while read -r file; do install -D -m 644 "$$file" '$(DOC)'/"$$file" || exit 1; done
-	for room in src snabb click moongen bench; do \
+	for room in src snabb click moongen; do \
 	  ln -sfn ../../perigee/"$$room" '$(DOC)'/"$$room" || exit 1; done
 	for page in doc examples contrib packaging README.md SECURITY.md CHANGELOG.md; do \
 	  ln -sfn ../doc/perigee/"$$page" '$(SHARE)'/"$$page" || exit 1; done

@@ -42,12 +42,11 @@ def declared():
 
 def test_install_leaves_nothing_out_but_specs_and_c(staged):
     source = {f"{room}/{name}"
-              for room in (*ROOMS, "bench/model")
+              for room in ROOMS
               for name in files_below(ROOT / room)}
     installed = files_below(staged / "opt/my perigee/share/perigee")
     assert installed <= source
     assert {"src/command_line.lua", "snabb/family.lua", "click/family.lua",
-            "bench/model/all.lua",
             "src/apps/pcap/README.md"} <= installed
     assert all(re.search(r"_spec\.lua$|\.[ch]$|\.pyc$", name)
                for name in source - installed)

@@ -142,9 +142,9 @@ local function is_ours(tree)
   return tree:sub(1, #main.root + 1) == main.root .. "/"
 end
 
---- The folders that may hold specs: src, the families, and the model's laboratory.
+--- The folders that may hold specs: src, and the families.
 function main.spec_folders()
-  local folders = {main.root .. "/bench/model"}
+  local folders = {}
   for _, tree in ipairs(trees) do
     if is_ours(tree) then folders[#folders + 1] = tree end
   end

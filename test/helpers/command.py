@@ -26,7 +26,7 @@ def tool(name):
 def readable_copy(folder):
     """Copy what perigee runs from into the folder, for all users to read; its path."""
     shutil.copy(PERIGEE, folder / "perigee")
-    for tree in "src", "snabb", "click", "moongen", "bench/model":
+    for tree in "src", "snabb", "click", "moongen":
         shutil.copytree(ROOT / tree, folder / tree)
     subprocess.run([tool("chmod"), "-R", "a+rX", folder], check=True)
     return folder / "perigee"

@@ -4,7 +4,6 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
-local main = require("core.main")
 local plot_file = require("lib.picture.plot_file")
 
 local M = {summary = "measure what ports and memory cost, and predict throughput"}
@@ -127,13 +126,14 @@ end
 -- What follows is for the processes that the commands above start.
 
 function commands.measure(args)
-  local kind = require("model.kinds").find(args[1] or "")
+  local kind = require("program.model.laboratory.kinds").find(args[1] or "")
   if not kind or not args[2] then failure.usage("model measure KIND FOLDER [quick]") end
-  require("model.measure").run(kind, args[2], {quick = args[3] == "quick"})
+  require("program.model.laboratory.measure").run(kind, args[2],
+    {quick = args[3] == "quick"})
 end
 
 function commands.memory(args)
-  require("model.memory").run{quick = args[1] == "quick"}
+  require("program.model.laboratory.memory").run{quick = args[1] == "quick"}
 end
 
 function commands.watch(args)
@@ -160,10 +160,9 @@ end
 
 --- Run with the command line's arguments (a list of strings).
 function M.run(args)
-  package.path = main.root .. "/bench/?.lua;" .. package.path -- model.*, the laboratory
   local command = commands[args[1]]
   if command then return command({unpack(args, 2)}) end
-  require("model.all").run(parse_all(args))
+  require("program.model.laboratory.all").run(parse_all(args))
 end
 
 return M

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local cjson = require("cjson")
-local html = require("model.html")
-local kinds = require("model.kinds")
-local memory = require("model.memory")
+local html = require("program.model.laboratory.html")
+local kinds = require("program.model.laboratory.kinds")
+local memory = require("program.model.laboratory.memory")
 local testing = require("testing.support")
-local testpmd = require("model.testpmd")
+local testpmd = require("program.model.laboratory.testpmd")
 
 local directory = os.tmpname()
 os.remove(directory)

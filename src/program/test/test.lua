@@ -116,9 +116,7 @@ function M.run(args)
     return
   end
   local root = checkout(main.root)
-  -- What specs share, and the model's laboratory.
-  package.path = ("%s/test/lua/?.lua;%s/bench/?.lua;%s"):format(root, root,
-    package.path)
+  package.path = ("%s/test/lua/?.lua;%s"):format(root, package.path) -- what specs share
   rawset(_G, "arg", arguments_of(args, main.spec_folders()))
   -- busted would make ffi.typeof remember results by their text, without parameters.
   package.preload["busted.luajit"] = function() return function() end end

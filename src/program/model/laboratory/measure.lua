@@ -3,11 +3,11 @@
 -- Writes a line of JSON for each thing it knows, for the parent (model.all).
 
 local cjson = require("cjson")
-local Bench = require("model.bench")
+local Bench = require("program.model.laboratory.bench")
 local C = require("core.native")
 local config = require("core.config")
 local engine = require("core.app")
-local errors = require("model.errors")
+local errors = require("program.model.laboratory.errors")
 local fit = require("program.model.fit")
 local Port = require("apps.port.port").Port
 

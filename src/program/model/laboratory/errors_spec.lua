@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local errors = require("model.errors")
+local errors = require("program.model.laboratory.errors")
 local fit = require("program.model.fit")
 
 -- Rounds of a port that takes 100 cycles, and one for each of the task; each number is

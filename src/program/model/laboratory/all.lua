@@ -12,12 +12,12 @@ local children = require("program.model.children")
 local failure = require("core.failure")
 local files = require("core.lib.files")
 local fit = require("program.model.fit")
-local html = require("model.html")
-local kinds = require("model.kinds")
+local html = require("program.model.laboratory.html")
+local kinds = require("program.model.laboratory.kinds")
 local main = require("core.main")
 local spec = require("lib.port.spec")
-local tables = require("model.table")
-local testpmd = require("model.testpmd")
+local tables = require("program.model.laboratory.table")
+local testpmd = require("program.model.laboratory.testpmd")
 
 local M = {}
 
@@ -153,7 +153,7 @@ end
 
 -- Draw the figures with matplotlib; why not, if it can't.
 local function plot(directory)
-  local script = main.root .. "/bench/model/plot.py"
+  local script = main.root .. "/src/program/model/laboratory/plot.py"
   local pipe = io.popen(("PYTHONDONTWRITEBYTECODE=1 PATH=/usr/bin:\"$PATH\" "
     .. "python3 %s %s 2>&1 && echo done"):format(children.quoted(script),
     children.quoted(directory)))

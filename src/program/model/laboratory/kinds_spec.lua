@@ -1,9 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What `perigee model` can measure, by name.
 
-local main = require("core.main")
-package.path = main.root .. "/bench/?.lua;" .. package.path
-local kinds = require("model.kinds")
+local kinds = require("program.model.laboratory.kinds")
 
 describe("what is measured", function ()
   it("is a kind of port, in one way or another", function ()

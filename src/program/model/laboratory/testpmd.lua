@@ -5,7 +5,7 @@
 
 local C = require("core.native")
 local eal = require("core.eal")
-local kinds = require("model.kinds")
+local kinds = require("program.model.laboratory.kinds")
 
 local M = {}
 

@@ -2,7 +2,7 @@
 -- What `perigee model` measured, as text: one table of ports, one of memory, and how
 -- far the model is off.
 
-local memory = require("model.memory")
+local memory = require("program.model.laboratory.memory")
 
 local M = {}
 
