@@ -10,9 +10,9 @@ local counters = require("apps.lwaftr.counters")
 local instance = require("apps.lwaftr.instance")
 local link = require("core.link")
 local packet = require("core.packet")
-local RateLimit = require("apps.lwaftr.rate_limit")
 local rate_alarm = require("lib.rate_alarm")
 local rejects = require("apps.lwaftr.rejects")
+local window = require("net.rate.window")
 
 local LwAftr = {
   yang_schema = "snabb-softwire-v3", shm = counters.shm(), needs_packets = true,
@@ -44,9 +44,9 @@ function LwAftr:new(conf)
   local o = setmetatable({
     conf = c, ip = external.ip,
     errors4 = external.generate_icmp_errors, errors6 = internal.generate_icmp_errors,
-    limit4 = RateLimit.new(external.error_rate_limiting.packets,
+    limit4 = window.new(external.error_rate_limiting.packets,
       external.error_rate_limiting.period),
-    limit6 = RateLimit.new(internal.error_rate_limiting.packets,
+    limit6 = window.new(internal.error_rate_limiting.packets,
       internal.error_rate_limiting.period),
     burst = ffi.new("struct packet *[?]", BURST),
     results = ffi.new("uint8_t[?]", BURST),
