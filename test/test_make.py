@@ -27,6 +27,11 @@ def test_tools_make_is_make(tmp_path):
 # Makefile ----------------------------------------------------------------------
 
 
+@pytest.mark.fast
+def test_the_lines_that_are_mutated_are_there():
+    assert len(check(ROOT / "tools/mutate", "--list").splitlines()) >= 40
+
+
 def test_a_source_file_that_has_gone_is_linked_no_more(tmp_path):
     """By the part of the Makefile that says when `perigee` is linked."""
     shutil.copy(ROOT / "Makefile", tmp_path)

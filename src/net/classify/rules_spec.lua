@@ -6,7 +6,7 @@ local packet = require("core.packet")
 local C = require("core.declare")("net/classify/rules.h")
 
 local band, bxor = bit.band, bit.bxor
-local IP4, UDP, TCP, ICMP, VLAN, QINQ = 0x0800, 17, 6, 1, 0x8100, 0x88a8
+local IP4, UDP, TCP, SCTP, ICMP, VLAN, QINQ = 0x0800, 17, 6, 132, 1, 0x8100, 0x88a8
 local RULES = {five = "PG_RULE_FIVE_TUPLE", type = "PG_RULE_ETHERTYPE",
   ptp = "PG_RULE_PTP"}
 
@@ -45,7 +45,8 @@ local function masked(a, b, mask) return band(bxor(a, b), mask) == 0 end
 -- Does the rule, a table, hold for the frame `f`? As the standard's words say it.
 local function holds(r, f)
   if f.type ~= IP4 then return false end
-  local has_ports = (f.proto == UDP or f.proto == TCP) and (f.offset or 0) == 0
+  local has_ports = (f.proto == UDP or f.proto == TCP or f.proto == SCTP)
+    and (f.offset or 0) == 0
   local sport, dport = has_ports and f.sport or 0, has_ports and f.dport or 0
   return masked(f.src, r.src_ip, r.src_ip_mask)
     and masked(f.dst, r.dst_ip, r.dst_ip_mask)
@@ -58,7 +59,7 @@ local function any(list) return list[math.random(#list)] end
 
 local function random_frame()
   return {type = any{IP4, IP4, IP4, 0x86dd}, tags = any{{}, {VLAN}, {QINQ, VLAN}},
-    options = any{0, 0, 3}, proto = any{UDP, TCP, ICMP}, src = any{1, 2, 257},
+    options = any{0, 0, 3}, proto = any{UDP, TCP, SCTP, ICMP}, src = any{1, 2, 257},
     dst = any{3, 4}, sport = any{7, 8}, dport = any{9, 265}, offset = any{0, 0, 5}}
 end
 

@@ -54,6 +54,38 @@ describe("segmentation", function ()
     end
   end)
 
+  it("goes behind IPv6's extension headers", function ()
+    local whole, start = frame(asTcp6, 3000)
+    local options = "\6\1" .. ("\1"):rep(14) -- TCP follows, 16 bytes of Pad1
+    local text = whole:sub(1, 18) .. string.char(math.floor(3036 / 256), 3036 % 256)
+      .. "\60" .. whole:sub(22, start) .. options .. whole:sub(start + 1)
+    local data = {flags = NEEDS_CSUM, gso_type = TCPV6, gso_size = 1448,
+      csum_start = start + 16, csum_offset = 16}
+    local packets = offload.segments(text, data)
+    assert.equal(3, #packets)
+    assert.equal(start + 16, offload.layers(text, data).l4)
+    assert.equal(options, packets[3]:sub(start + 1, start + 16))
+    assert.equal(16 + 20 + 3000 - 2 * 1448, packets[3]:byte(19) * 256
+      + packets[3]:byte(20))
+  end)
+
+  it("goes into GRE with a key, not with a checksum or sequence numbers", function ()
+    local whole, start = frame(asTcp4, 3000)
+    local ip = whole:sub(15, 34)
+    local function through_gre(header)
+      local outer = ip:sub(1, 2) .. string.char(math.floor((3060 + #header) / 256),
+        (3060 + #header) % 256) .. ip:sub(5, 9) .. "\47" .. ip:sub(11)
+      return offload.segments(whole:sub(1, 14) .. outer .. header .. whole:sub(15),
+        {flags = NEEDS_CSUM, gso_type = TCPV4, gso_size = 1448,
+          csum_start = start + 20 + #header, csum_offset = 16})
+    end
+    assert.equal(3, #through_gre("\0\0\8\0"))
+    assert.equal(3, #through_gre("\32\0\8\0\0\0\0\7"))
+    for _, flags in ipairs{0x80, 0x40, 0x10} do
+      assert.is_nil(through_gre(string.char(flags, 0) .. "\8\0"))
+    end
+  end)
+
   it("of a frame that isn't what it is said to be is refused", function ()
     local whole, start = frame(asTcp4, 8000)
     local right = {flags = NEEDS_CSUM, gso_type = TCPV4, gso_size = 1448,

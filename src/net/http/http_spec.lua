@@ -30,6 +30,7 @@ describe("net.http.head", function ()
       {"close", false, OK, "Transfer-Encoding: gzip"},
       {"length 7", false, OK, "Content-Length: 7", "Content-Length: 7, 7"},
       {"length 7", false, "PUT /a b HTTP/1.0", "Content-Length: 7"},
+      {"chunked", false, "POST / HTTP/1.1", "Transfer-Encoding: chunked"},
       {"length 7", false, OK, "X: a", " Content-Length: 8", "Content-Length: 7"},
     } do
       assert.equal(x[1], body(x[2] or nil, unpack(x, 3)), table.concat(x, " ", 3))

@@ -90,6 +90,21 @@ describe("A schedule", function ()
     assert.is_true(math.abs(s.skipped - (2.0005 - 0.001 - 0.1)) < 1e-9)
     assert.is_true(math.abs(s.latest - 1.9995) < 1e-9)
     assert.are.equal(1, burst(s, 2.0015, 1e-3))
+    assert.is_true(math.abs(s.latest - 1.9995) < 1e-9) -- the worst is kept
+  end)
+
+  it("puts a packet's own delay off once, however often it is asked", function ()
+    local s, p = ffi.new("struct pg_schedule", {catch_up = 1e9}), packet.allocate()
+    local one = ffi.new("struct packet *[1]", p)
+    p.note64[0] = 10 -- bytes, each 4 ticks long
+    C.pg_schedule_set(s, C.PG_SPACING, 0, 4)
+    local sent = {}
+    for now = 1000, 1060, 10 do
+      sent[#sent + 1] = C.pg_schedule_due(s, one, 1, now)
+    end
+    assert.same({0, 0, 0, 0, 1, 0, 0}, sent)
+    assert.equal(1, C.pg_schedule_due(s, one, 1, 1080))
+    packet.free(p)
   end)
 
   it("makes up for nothing after a restart", function ()
