@@ -2,8 +2,9 @@
 -- Tables that are kept (net.keep) beside tables that aren't, of so many flows, in turn:
 --   use FLOWS SECONDS   prints the nanoseconds of CPU time that a flow takes, kept and
 --                       not: bursts of 64 random ones are found, and are new again
---   go-on FLOWS         prints the seconds of CPU time until a process has all flows of
---                       one that was killed
+--   go-on FLOWS         prints the seconds of CPU time until a process finds the first
+--                       flow of one that was killed, until it has all, and, in between,
+--                       that finding one of them and one that there isn't take
 -- State is kept in a folder of its own, below the root of shared memory.
 
 local C = require("core.native")
@@ -12,12 +13,14 @@ local F = declare("net/flow/flow.h")
 local ffi = require("ffi")
 local flow = require("net.flow.flow")
 local keep = require("net.keep.keep")
+local outside = require("core.outside.visitors")
 local tables = require("net.keep.tables")
+local tree = require("core.shm.tree")
 
 local what, flows, seconds = ...
 flows, seconds = tonumber(flows), tonumber(seconds)
 
-local BURST, TURN_BURSTS = 64, 2000
+local BURST, TURN_BURSTS, SOME = 64, 2000, 1000
 local TIMEOUT = 1e6
 local NAME = ("bench-%d"):format(require("posix.unistd").getpid())
 local value_t = ffi.typeof("struct { uint64_t word[4]; }") -- as large as a NAT's
@@ -84,16 +87,30 @@ local function go_on()
   keep.leave()
   keep.use(NAME)
   local other = new_table()
+  local function find(i)
+    keys[0] = i
+    return other:find(keys)
+  end
   local before = C.pg_cpu_seconds()
   keep.records(item(other))
-  local took = C.pg_cpu_seconds() - before
+  assert(find(flows) ~= 0)
+  local first = C.pg_cpu_seconds() - before
+  before = C.pg_cpu_seconds()
+  for i = 1, SOME do assert(find(math.floor(flows / SOME * i)) ~= 0) end
+  local found = (C.pg_cpu_seconds() - before) / SOME
+  before = C.pg_cpu_seconds()
+  for i = 1, SOME do assert(find(flows + i) == 0) end
+  local missed = (C.pg_cpu_seconds() - before) / SOME
+  before = C.pg_cpu_seconds()
+  repeat outside.tend(0) until #tree.names(keep.folder(NAME)) == 1
+  print(("%.6f %.6f %.9f %.9f"):format(first, first + C.pg_cpu_seconds() - before,
+    found, missed))
   assert(other:count() == flows)
-  print(("%.4f"):format(took))
 end
 
 keep.use(NAME)
 local ok, problem = pcall(what == "use" and use or go_on)
 local folder = keep.folder(NAME)
 keep.leave()
-require("core.shm.tree").remove(folder)
+tree.remove(folder)
 if not ok then error(problem, 0) end

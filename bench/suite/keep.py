@@ -4,9 +4,10 @@
 Two tables of net/flow, one of them in a kept file, take turns in one process: bursts of 64
 random flows are found, and are as new again; the figures are nanoseconds of CPU time for a
 flow. It is all that a table does for a packet, so there is no limit: a whole packet's share
-is less. Shared memory is in small pages as a rule, which many flows feel. Then
-milliseconds of CPU time that a process takes until it has all flows of one that was killed,
-by their number.
+is less. Shared memory is in small pages as a rule, which many flows feel. Then, by their
+number, the CPU time that a process takes until it finds a flow of one that was killed, and
+until it has all, without packets (ms); and the time to find one in between, or that there
+is none (us).
 """
 from suite import measure
 
@@ -28,9 +29,15 @@ def run(quick, rounds=None):
         rows.append(measure.paired_row("kept beside not, %s flows, ns" % size,
                                        [run[0] for run in runs],
                                        [run[1] for run in runs]))
-    for flows, size in SIZES:
-        times = [1e3 * script("go-on", flows)[0] for _ in range(rounds)]
-        rows.append({"name": "going on with %s flows, ms" % size, "cycles": min(times),
-                     "min": min(times), "max": max(times), "reference": None,
-                     "ratio": None, "limit": None, "processes": len(times)})
+    runs = {size: [script("go-on", flows) for _ in range(rounds)]
+            for flows, size in SIZES + ((1 << 22, "4 M"),)}
+    for i, what, scale in ((0, "the first of %s flows, ms", 1e3),
+                           (1, "all of %s flows, ms", 1e3),
+                           (2, "meanwhile, one of %s flows, us", 1e6),
+                           (3, "meanwhile, none of %s flows, us", 1e6)):
+        for size, each in runs.items():
+            times = [scale * run[i] for run in each]
+            rows.append({"name": what % size, "cycles": min(times), "min": min(times),
+                         "max": max(times), "reference": None, "ratio": None,
+                         "limit": None, "processes": len(times)})
     return rows

@@ -88,6 +88,9 @@ void pg_flows_reap(struct click_flows *t, int64_t now, bool all)
 {
   uint32_t flow;
   end_guarantees(t, now);
+  for (int32_t i = 0; all && i < t->kinds; i++)
+    if (t->kind[i].index.former)
+      t->kind[i].index.former->forget = true;
   while ((flow = next_best_effort(t)) && t->flow[flow].age.expiry <= now)
     destroy(t, flow);
   while (t->records.count > (all ? 0 : (uint32_t)t->capacity)) {

@@ -76,6 +76,13 @@ uint32_t pg_flows_restore(struct click_flows *t, const struct click_heirs *heirs
   f->state = model.state;
   pg_flow_unlink(&t->records, &lists[f->age.list], flow);
   f->age.list = list;
-  pg_flow_link(&t->records, &lists[list], flow, expiry);
+  pg_flow_link_end(&t->records, &lists[list], flow, expiry);
   return KEPT_USED;
+}
+
+/* The same, as net/keep/former.h has it: `into` is a struct click_into. */
+uint32_t pg_flows_restore_into(void *into, const void *record, int64_t now)
+{
+  const struct click_into *i = into;
+  return pg_flows_restore(i->flows, i->heirs, record, now);
 }

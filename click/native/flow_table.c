@@ -183,7 +183,10 @@ int32_t pg_flows_kind(struct click_flows *t, uint8_t how, int64_t guarantee,
   k->counts = counts;
   for (uint32_t most = 2 * t->records.most; most >= FEW_FLOWS; most /= 2)
     if (pg_flow_index_open(&k->index, &t->records, offsetof(struct click_flow, key),
-                           FLOW_KEY, 2, most, 0)) /* a random secret */
+                           FLOW_KEY, 2, most, 0)) { /* a random secret, */
+      if (t->kinds > 0) /* which all of a table share (net/flow/hints.h) */
+        memcpy(k->index.secret, kind[0].index.secret, sizeof k->index.secret);
       return t->kinds++;
+    }
   return -1;
 }

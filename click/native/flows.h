@@ -105,6 +105,7 @@ enum { FLOW_CHOICES = 512 }; /* ports or addresses looked at for a new flow, at 
 /* What of records that were kept (net/keep) may go on: by the kind and the input that
  * the record names its kind and input now; NO_FLOW: none. */
 struct click_heirs { uint8_t kind[256], input[256][256], outputs[256]; };
+struct click_into { struct click_flows *flows; const struct click_heirs *heirs; };
 enum click_kept {
   KEPT_USED, KEPT_UNKNOWN, KEPT_OLD, KEPT_BAD, KEPT_TWICE, KEPT_SHIFTED, KEPT_ELSEWHERE,
   KEPT_NO_ROOM
@@ -115,6 +116,7 @@ bool pg_flows_is_own(const struct click_flows *t, const struct click_heirs *heir
                      const void *record);
 uint32_t pg_flows_restore(struct click_flows *t, const struct click_heirs *heirs,
                           const void *record, int64_t now);
+uint32_t pg_flows_restore_into(void *into, const void *record, int64_t now);
 
 /* flow_table.c */
 struct click_flows *pg_flows_new(void);

@@ -74,8 +74,22 @@ end
 return function (self)
   local set = self.set
   if not set or set.rewriters[1] ~= self then return nil end
+  local flows = set.flows
+  local restore = {
+    call = C.pg_flows_restore_into, reasons = REASONS,
+    context = function (notes)
+      local heirs = heirs_of(set, notes)
+      return ffi.new("struct click_into", {flows, heirs}), heirs
+    end,
+    indexes = function ()
+      local list = {}
+      for i = 0, flows.kinds - 1 do list[i + 1] = flows.kind[i].index end
+      return list
+    end,
+  }
   return {
     of = self.name, layout = LAYOUT, records = set.flows.records, notes = notes_of(set),
+    restore = restore, now = function () return self:time() end, owner = set,
     begin = function (notes, foreign)
       local heirs, now = heirs_of(set, notes), self:time()
       return function (record)

@@ -219,14 +219,14 @@ describe("Flows that outlive the process", function ()
       local chance = random.new(seed, n)
       spoil(parts, size, chance)
       again()
-      local before = keep.used
+      local before = keep.counts.used
       local unit = rewriter(PATTERN .. ", drop")
       local ok, problem = pcall(function ()
         kept(unit)
         is_sound(unit)
       end)
       assert(ok, ("seed %d, mutant %d: %s"):format(seed, n, tostring(problem)))
-      used = used + keep.used - before
+      used = used + keep.counts.used - before
       assert(not stderr.told():find("isn't kept"), stderr.told())
       stderr.keep()
       unit.element:cleanup()

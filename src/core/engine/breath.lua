@@ -124,7 +124,7 @@ local function next_round(now)
   local slept = tonumber(C.pg_cycles_slept()) / tonumber(C.pg_tsc_hz())
   local asleep = slept - last_slept > (now - last_end) / 2
   last_end, last_slept = now, slept
-  return now + (asleep and outside.patience(ASLEEP_TEND_SECONDS) or TEND_SECONDS)
+  return now + outside.patience(asleep and ASLEEP_TEND_SECONDS or TEND_SECONDS)
 end
 
 local function end_list(now)

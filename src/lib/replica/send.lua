@@ -50,9 +50,9 @@ local function drop(source)
   C.pg_replica_close(source.native)
 end
 
-local function file_json(file, per_second)
+local function file_json(file, name, per_second)
   local h = file.header
-  return cjson.encode({of = ffi.string(h.of), layout = ffi.string(h.layout),
+  return cjson.encode({of = keep.owner(file, name), layout = ffi.string(h.layout),
     size = h.record_size, age_at = h.age_at, most = tonumber(h.most),
     per_second = per_second})
 end
@@ -70,7 +70,8 @@ local function open(self, path, inode)
   unistd.close(fd)
   if problem then return nil, problem end
   local source = {native = native, inode = inode, id = self.next_id, notes = notes,
-    json = file_json(file, per_second), per_second = per_second, first = true}
+    json = file_json(file, path:match("[^/]*$"), per_second), per_second = per_second,
+    first = true}
   self.next_id = self.next_id + 1
   return source
 end

@@ -9,6 +9,8 @@
 #include <immintrin.h>
 #endif
 
+#include <stddef.h>
+
 #include "flow.h"
 #include "hash.h"
 
@@ -66,6 +68,12 @@ FLOW_INLINE const uint8_t *flow_key_of(const struct flow_index *x, uint32_t numb
   return flow_record(x->records, number >> x->key_shift) + x->key_at + which * size;
 }
 
+/* A key that the index hasn't: 0, unless a former process had it. */
+FLOW_INLINE uint32_t flow_missed(const struct flow_index *x, const void *key)
+{
+  return __builtin_expect(x->former != NULL, 0) ? pg_flow_index_recall(x, key) : 0;
+}
+
 /* In a line and those that go on. */
 FLOW_INLINE uint32_t flow_find_in(const struct flow_index *x, const struct flow_line *line,
                                   const void *key, uint32_t hash, uint32_t size)
@@ -78,7 +86,7 @@ FLOW_INLINE uint32_t flow_find_in(const struct flow_index *x, const struct flow_
     }
     uint32_t next = line->number[FLOW_PLACES];
     if (!next)
-      return 0;
+      return flow_missed(x, key);
     line = &x->more[next];
   }
 }
@@ -136,7 +144,8 @@ FLOW_INLINE void flow_find_burst(const struct flow_index *x, const uint8_t *keys
     const uint8_t *key = keys + (uint64_t)i * stride;
     if (numbers[i] && flow_same_key(flow_key_of(x, numbers[i], size), key, size))
       continue;
-    numbers[i] = line[i] ? flow_find_in(x, line[i], key, hash[i], size) : 0;
+    numbers[i] = line[i] ? flow_find_in(x, line[i], key, hash[i], size)
+                         : flow_missed(x, key);
   }
 }
 

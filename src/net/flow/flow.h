@@ -42,6 +42,16 @@ struct flow_records {
   struct flow_memory memory, bits;
 };
 
+/* Whom a look-up asks for a key that an index hasn't (net/keep): records of a process
+ * that has ended. recall() puts the record into the table, if it is there and right; its
+ * number in the index, or 0. */
+struct flow_index;
+struct flow_former {
+  uint32_t (*recall)(struct flow_former *former, struct flow_index *x, const void *key);
+  bool forget;               /* the table has been cleared: so are they */
+};
+struct flow_hints;
+
 /* Numbers by key. Of keys of a record there are 1 or 2, one behind the other; a number
  * is the record's, or twice that and which key it is. */
 struct flow_index {
@@ -52,6 +62,8 @@ struct flow_index {
   uint32_t entries, more_top, more_spare, most_lines;
   uint64_t secret[17];       /* a word, and one for each 4 bytes of the largest key */
   struct flow_memory memory, overflow;
+  struct flow_former *former; /* or NULL */
+  struct flow_hints *hints;  /* for the next process (hints.h), or NULL */
 };
 
 enum { FLOW_LISTS_MOST = 8, FLOW_KEY_MOST = 64, FLOW_NO_AGE = 0xffffffff };
@@ -88,6 +100,8 @@ void pg_flow_records_give(struct flow_records *r, uint32_t number);
 uint32_t pg_flow_records_next(const struct flow_records *r, uint32_t number);
 void pg_flow_link(struct flow_records *r, struct flow_list *list, uint32_t number,
                   int64_t expiry);
+void pg_flow_link_end(struct flow_records *r, struct flow_list *list, uint32_t number,
+                      int64_t expiry);
 void pg_flow_unlink(struct flow_records *r, struct flow_list *list, uint32_t number);
 
 /* index.c */
@@ -103,6 +117,13 @@ void pg_flow_index_put(struct flow_index *x, uint32_t hash, uint32_t number);
 bool pg_flow_index_take(struct flow_index *x, uint32_t hash, uint32_t number);
 void pg_flow_index_find_many(const struct flow_index *x, const void *keys,
                              uint32_t stride, uint32_t n, uint32_t *numbers);
+uint32_t pg_flow_index_recall(const struct flow_index *x, const void *key);
+
+/* hints.c */
+struct flow_hints *pg_flow_hints_new(int32_t file, uint64_t inode,
+                                     const struct flow_index *x);
+void pg_flow_hints_free(struct flow_hints *h);
+void pg_flow_hints_attach(struct flow_hints *h, struct flow_index *x);
 
 /* table.c */
 uint64_t pg_flow_table_bytes(uint32_t size, uint32_t limit);

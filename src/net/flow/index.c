@@ -9,6 +9,7 @@
 
 #include "../../native/random.h"
 #include "find.h"
+#include "hints.h"
 
 enum {
   PER_LINE = 4,      /* entries, at which it grows */
@@ -66,6 +67,7 @@ bool pg_flow_index_open(struct flow_index *x, struct flow_records *records,
 
 void pg_flow_index_close(struct flow_index *x)
 {
+  pg_flow_hints_leave(x);
   pg_flow_memory_free(&x->memory);
   pg_flow_memory_free(&x->overflow);
 }
@@ -183,11 +185,27 @@ uint32_t pg_flow_index_find(const struct flow_index *x, const void *key, uint32_
   return FLOW_BY_SIZE(x->key_size, flow_find, x, key, hash);
 }
 
+/* The number of a key that wasn't found: it may have come to another line meanwhile, when
+ * one was recalled; or it is recalled itself. */
+uint32_t pg_flow_index_recall(const struct flow_index *x, const void *key)
+{
+  struct flow_index *own = (struct flow_index *)x; /* its user may write */
+  struct flow_former *former = x->former;
+  own->former = NULL;
+  uint32_t number = pg_flow_index_find(x, key, pg_flow_index_hash(x, key));
+  own->former = former;
+  if (number || former->forget)
+    return number;
+  return former->recall(former, own, key);
+}
+
 /* A number with a hash; pg_flow_index_prepare() has said that there is room. */
 void pg_flow_index_put(struct flow_index *x, uint32_t hash, uint32_t number)
 {
   put(x, flow_line_of(x, hash), hash, number);
   x->entries++;
+  if (x->hints)
+    pg_flow_hints_put(x->hints, hash, number);
 }
 
 /* Take it out again; false if it isn't there. One of the last line comes to its place. */
@@ -217,6 +235,8 @@ bool pg_flow_index_take(struct flow_index *x, uint32_t hash, uint32_t number)
     before->number[FLOW_PLACES] = 0;
   }
   x->entries--;
+  if (x->hints)
+    pg_flow_hints_take(x->hints, number);
   return true;
 }
 

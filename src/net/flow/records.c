@@ -115,6 +115,25 @@ void pg_flow_link(struct flow_records *r, struct flow_list *list, uint32_t numbe
   list->newest = number;
 }
 
+/* The record is the oldest or the newest of the list, until then: that one of the two whose
+ * expiry is nearer. */
+void pg_flow_link_end(struct flow_records *r, struct flow_list *list, uint32_t number,
+                        int64_t expiry)
+{
+  struct flow_age *age = flow_age_of(r, number);
+  struct flow_age *first = list->oldest ? flow_age_of(r, list->oldest) : NULL;
+  if (!first || expiry - first->expiry > flow_age_of(r, list->newest)->expiry - expiry) {
+    pg_flow_link(r, list, number, expiry);
+    return;
+  }
+  age->expiry = expiry;
+  age->queued = (uint32_t)expiry;
+  age->newer = list->oldest;
+  age->older = 0;
+  first->older = number;
+  list->oldest = number;
+}
+
 void pg_flow_unlink(struct flow_records *r, struct flow_list *list, uint32_t number)
 {
   const struct flow_age *age = flow_age_of(r, number);

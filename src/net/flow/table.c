@@ -230,6 +230,8 @@ uint32_t pg_flow_table_next(const struct flow_table *t, uint32_t number)
 /* Take all out. */
 void pg_flow_table_clear(struct flow_table *t)
 {
+  if (t->index.former)
+    t->index.former->forget = true;
   for (uint32_t i = 0; (i = pg_flow_table_next(t, i));)
     pg_flow_table_remove(t, i);
 }

@@ -45,9 +45,10 @@ local function others(folder, item, file_of)
     own[file_of(member(item, i))] = true
   end
   for _, file in ipairs(tree.names(folder)) do
-    local rest = file:sub(1, #stem) == stem and file:sub(#stem + 1)
+    local of = file:gsub("%%20former%%20%d+$", "") -- that was put aside (going_on.lua)
+    local rest = of:sub(1, #stem) == stem and of:sub(#stem + 1)
     local is_copy = rest and (rest:find("^%d+%%20of%%20%d+$") or rest:find("^%d+$"))
-    if (file == one or is_copy) and not own[file] then
+    if (of == one or is_copy) and not own[of] then
       list[#list + 1] = folder .. "/" .. file
     end
   end

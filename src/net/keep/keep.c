@@ -114,6 +114,7 @@ bool pg_keep_look(int fd, struct keep_file *f)
   if (s.st_nlink > 1)
     return refuse(f, "has %lu names", (unsigned long)s.st_nlink);
   f->size = (uint64_t)s.st_size;
+  f->inode = s.st_ino;
   if (f->size < KEEP_HEADER ||
       !transfer(fd, &f->header, NULL, sizeof f->header, 0))
     return refuse(f, "ends within its header");

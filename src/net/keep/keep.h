@@ -35,7 +35,7 @@ struct keep_header {
 /* A file that has been looked at. */
 struct keep_file {
   struct keep_header header;
-  uint64_t size;             /* bytes */
+  uint64_t size, inode;      /* bytes; whose it is, of the file system */
   uint32_t top;              /* numbers of records are below this */
   char problem[160];         /* why it isn't used, behind "it ..." */
 };

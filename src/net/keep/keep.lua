@@ -3,15 +3,18 @@
 -- which are there after any end of it, and which the next process with that name goes
 -- on with (README.md).
 
-local C = require("core.declare")("net/keep/keep.h")
+local declare = require("core.declare")
+local C, F = declare("net/keep/keep.h"), declare("net/flow/flow.h")
 local errno = require("posix.errno")
 local failure = require("core.failure")
 local family = require("net.keep.family")
 local fcntl = require("posix.fcntl")
+local files = require("net.keep.files")
+local former = require("net.keep.former")
+local going_on = require("net.keep.going_on")
 local ffi = require("ffi")
 local file_lock = require("core.lib.file_lock")
 local log = require("core.lib.log")
-local main = require("core.main")
 local outside = require("core.outside.visitors")
 local shm = require("core.shm")
 local standby = require("net.keep.standby")
@@ -25,11 +28,14 @@ local keep = {}
 
 local PATIENCE_S, PAUSE_S = 2, 0.01 -- for one that is just being killed
 local OWN, OWN_FILE = 448, 384 -- rwx------, rw-------
-local LONGEST_NAME, LONGEST_FILE = 64, 150
-local O_NOFOLLOW = ffi.arch == "arm64" and 0x8000 or 0x20000 -- <fcntl.h>
---- How a file that is to be written is opened.
-keep.WRITE = fcntl.O_RDWR + fcntl.O_CREAT + fcntl.O_EXCL + fcntl.O_CLOEXEC + O_NOFOLLOW
-local READ = fcntl.O_RDONLY + fcntl.O_NONBLOCK + fcntl.O_CLOEXEC + O_NOFOLLOW
+local LONGEST_NAME = 64
+local HINTS = going_on.HINTS
+
+--- Files: net.keep.files. PASS, counts: net.keep.former.
+keep.WRITE, keep.file_of, keep.look = files.WRITE, files.file_of, files.look
+keep.notes, keep.read, keep.new_header = files.notes, files.read, files.new_header
+keep.per_second, keep.owner = files.per_second, files.owner
+keep.PASS, keep.counts = former.PASS, former.counts
 
 -- Names -----------------------------------------------------------------------------
 
@@ -121,191 +127,17 @@ end
 
 --- Keep nothing from now on, and let others have the name. What is there stays.
 function keep.leave()
+  going_on.stop()
   if lock then unistd.close(lock) end
   name, lock, live = nil, nil, {}
 end
 
---- The name of the file for what is called `of`. Letters that aren't plain are written
---- as numbers; of long names there is a part and a sum.
-function keep.file_of(of)
-  local file = of:gsub("[^%w_-]", function (c) return ("%%%02X"):format(c:byte()) end)
-  if #file <= LONGEST_FILE then return file end
-  local sum = 5381
-  for i = 1, #of do sum = (sum * 33 + of:byte(i)) % 2 ^ 48 end
-  return ("%s~%012x"):format(file:sub(1, LONGEST_FILE), sum)
-end
-
--- Files -----------------------------------------------------------------------------
-
-local boot -- of the machine
-
-local function boot_id()
-  if not boot then
-    local file = io.open("/proc/sys/kernel/random/boot_id")
-    boot = file and file:read("*l") or ""
-    if file then file:close() end
-  end
-  return boot
-end
-
---- Look at a file: its struct keep_file and a descriptor, to be closed; nil and why it
---- isn't used, behind "it"; nil alone: there is none.
-function keep.look(path)
-  local fd, reason, code = fcntl.open(path, READ)
-  if not fd then
-    if code == errno.ENOENT then return nil end
-    if code == errno.ELOOP then return nil, "is a symbolic link" end
-    return nil, "can't be opened: " .. reason
-  end
-  local file = ffi.new("struct keep_file")
-  local good = C.pg_keep_look(fd, file)
-  if good and ffi.string(file.header.boot) ~= boot_id() then
-    good = false
-    ffi.copy(file.problem, "is from before the machine was started")
-  end
-  if good then return file, fd end
-  unistd.close(fd)
-  return nil, ffi.string(file.problem)
-end
-
-local notes_room -- for the text of a file's notes
-
---- The notes of a file that look() gave, a text; nil if they can't be read.
-function keep.notes(fd, file)
-  notes_room = notes_room or ffi.new("char[?]", C.KEEP_NOTES)
-  local n = tonumber(C.pg_keep_notes(fd, file, notes_room, C.KEEP_NOTES))
-  return n >= 0 and ffi.string(notes_room, n) or nil
-end
-
---- The records in use of a file that look() gave: a struct keep_records, which goes
---- with its reference, and the notes; nil and why they can't be read.
-function keep.read(file, fd, most)
-  local found = ffi.gc(ffi.new("struct keep_records"), C.pg_keep_free)
-  if not C.pg_keep_read(fd, file, most or C.FLOW_MOST, found) then
-    return nil, ffi.string(file.problem)
-  end
-  local notes = keep.notes(fd, file)
-  if not notes then return nil, "has notes that can't be read" end
-  return found, notes
-end
-
--- Does the file have records of the kind?
-local function fits(file, item, of)
-  local h, r = file.header, item.records
-  if ffi.string(h.of) ~= of then
-    return false, ("is of '%s'"):format(ffi.string(h.of))
-  elseif ffi.string(h.layout) ~= item.layout or h.record_size ~= r.size
-    or h.age_at ~= r.age_at then
-    return false, ("has records of the layout '%s', %d bytes, and '%s', %d, is needed")
-      :format(ffi.string(h.layout), h.record_size, item.layout, r.size)
-  end
-  return true
-end
-
--- Going on --------------------------------------------------------------------------
-
--- Why records weren't used, with their numbers, the most frequent reason first.
-local function reasons_text(counts)
-  local list = {}
-  for reason, n in pairs(counts) do list[#list + 1] = {reason, n} end
-  table.sort(list, function (a, b)
-    if a[2] ~= b[2] then return a[2] > b[2] end
-    return a[1] < b[1]
-  end)
-  for i, each in ipairs(list) do list[i] = ("%d %s"):format(each[2], each[1]) end
-  return table.concat(list, ", ")
-end
-
---- What restore() says of a record that is no business of this process.
-keep.PASS = false
-
--- Give each record to restore(): how many were used, how many weren't, and these by
--- reason.
-local function restore_all(found, restore)
-  local used, passed, counts = 0, 0, {}
-  for i = 0, found.n - 1 do
-    local reason = restore(found.record + i * ffi.cast("size_t", found.size))
-    if reason == keep.PASS then
-      passed = passed + 1
-    elseif reason then
-      counts[reason] = (counts[reason] or 0) + 1
-    else
-      used = used + 1
-    end
-  end
-  return used, found.n - used - passed, counts
-end
-
-local function refuse(item, problem)
-  log.warning("--keep %s: the state of %s isn't used: its file %s", name, item.of,
-    problem)
-  keep.refused = keep.refused + 1
-end
-
---- Files that weren't used, records that were, and records that weren't, since the
---- process began.
-keep.refused, keep.used, keep.dropped = 0, 0, 0
-
--- Whose records the file has: the item's, or, `foreign`, those of another copy.
-local function go_on(item, path, foreign)
-  local file, fd = keep.look(path)
-  if not file then
-    if fd then refuse(item, fd) end
-    return
-  end
-  local of = ffi.string(file.header.of)
-  local good, problem = fits(file, item, foreign and of or item.of)
-  local found, notes
-  if good then found, notes = keep.read(file, fd, item.records.most) end
-  unistd.close(fd)
-  if not found then return refuse(item, problem or notes) end
-  local used, dropped, counts = restore_all(found, item.begin(notes, foreign))
-  C.pg_keep_free(found)
-  keep.used, keep.dropped = keep.used + used, keep.dropped + dropped
-  if used + dropped == 0 then return end
-  log.info("--keep %s: %s goes on with %d of %d records%s%s", name, item.of, used,
-    used + dropped, foreign and (" of " .. of) or "",
-    dropped > 0 and ("; not used: %s"):format(reasons_text(counts)) or "")
-end
-
--- The item's file; if there is none, those of other copies.
-local function go_on_with_all(item, path)
-  if not item.family or tree.exists(path) then return go_on(item, path) end
-  for _, other in ipairs(family.others(keep.folder(name), item, keep.file_of)) do
-    go_on(item, other, true)
-  end
-end
-
-local function put(field, text) -- the rest of the field stays 0
-  ffi.copy(field, text, math.min(#text, ffi.sizeof(field) - 1))
-end
-
---- A struct keep_header for a new file: of and layout as for records(), and how many
---- units of an expiry a second has (nil: 1000).
-function keep.new_header(of, layout, per_second)
-  local h = ffi.new("struct keep_header")
-  put(h.boot, boot_id())
-  put(h.release, main.release or "")
-  put(h.of, of)
-  put(h.layout, layout)
-  h.per_second = per_second or C.KEEP_PER_SECOND
-  return h
-end
-
---- How many units of an expiry a second has in a file that look() gave.
-function keep.per_second(file)
-  local n = tonumber(file.header.per_second)
-  return n > 0 and n or C.KEEP_PER_SECOND
-end
-
-local function begin_file(item, path)
-  local hidden = keep.folder(name) .. "/." .. keep.file_of(item.of)
+-- Call write(fd) with a new file, which then takes the place of `path`. Why it doesn't.
+local function replace(hidden, path, write)
   unistd.unlink(hidden)
   local fd, reason = fcntl.open(hidden, keep.WRITE, OWN_FILE)
   if not fd then return reason end
-  local h = keep.new_header(item.of, item.layout, item.per_second)
-  local done = C.pg_keep_begin(fd, h, item.records, item.notes, #item.notes)
-  local problem = not done and errno.errno(ffi.errno()) or nil
+  local problem = not write(fd) and errno.errno(ffi.errno()) or nil
   unistd.close(fd)
   if not problem then
     local ok, why = stdio.rename(hidden, path)
@@ -313,6 +145,31 @@ local function begin_file(item, path)
   end
   if problem then unistd.unlink(hidden) end
   return problem
+end
+
+-- The records' file, and where it is.
+local function begin_file(item, path)
+  local hidden, inode = keep.folder(name) .. "/." .. keep.file_of(item.of), nil
+  local h = keep.new_header(item.of, item.layout, item.per_second)
+  return replace(hidden, path, function (fd)
+    inode = stat.lstat(hidden).st_ino
+    return C.pg_keep_begin(fd, h, item.records, item.notes, #item.notes)
+  end), inode
+end
+
+-- Hints about where records are, for the next process. It can do without them.
+local function begin_hints(item, inode)
+  local indexes = item.restore and item.restore.indexes() or {}
+  if not indexes[1] then return end
+  local folder = keep.folder(name)
+  stat.mkdir(folder .. HINTS, OWN)
+  replace(("%s%s/.new"):format(folder, HINTS), going_on.hints_of(folder, item.of),
+    function (fd)
+      local hints = F.pg_flow_hints_new(fd, inode, indexes[1])
+      if hints == nil then return false end
+      for _, index in ipairs(indexes) do F.pg_flow_hints_attach(hints, index) end
+      return true
+    end)
 end
 
 local LONGEST_OF = 255
@@ -323,7 +180,11 @@ local LONGEST_OF = 255
 --- what a record is), notes (a text for begin()), per_second (units of an expiry in a
 --- second of the monotonic clock; nil: 1000), begin(notes): of a function of a
 --- record (a pointer; the one that goes first comes first) that uses it, or says why
---- not (keep.PASS: it isn't counted); done(), optional: that was all. Of what has
+--- not (keep.PASS: it isn't counted); done(), optional: that was all; restore,
+--- optional, so that many records can be taken over while packets flow: call (a
+--- keep_restore), context(notes), which it is given (and what that needs), reasons
+--- (texts by what it returns), and indexes(), a list of the struct flow_index that find
+--- the records; and now(), in units of an expiry. Of what has
 --- copies also family, copies and moves (net.keep.family): without a file of its own a
 --- copy gets the records of others, `begin(notes, true)`. Without --keep this does
 --- nothing. What can't be kept is told, and the program goes on.
@@ -335,16 +196,20 @@ function keep.records(item)
       item.of, LONGEST_OF)
     return
   end
-  local path = ("%s/%s"):format(keep.folder(name), keep.file_of(item.of))
-  if not live[item.of] then go_on_with_all(item, path) end
-  if item.done then item.done() end
-  local problem = begin_file(item, path)
+  local folder, is_new = keep.folder(name), not live[item.of]
+  local path = ("%s/%s"):format(folder, keep.file_of(item.of))
+  local others = is_new and item.family and not going_on.is_there(item, folder)
+  local job = going_on.put_aside(item, folder, is_new)
+  local problem, inode = begin_file(item, path)
   if problem then
     log.warning("--keep %s: the state of %s isn't kept: %s", name, item.of, problem)
-    return
+  else
+    begin_hints(item, inode)
+    live[item.of] = true
   end
-  live[item.of] = true
-  if item.family then family.sweep(keep.folder(name), item, keep.file_of) end
+  if others then going_on.with_others(item, name, folder) end
+  going_on.begin(job, item, name, folder, not problem)
+  if item.family and not problem then family.sweep(folder, item, keep.file_of) end
 end
 
 return keep

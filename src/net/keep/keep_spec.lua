@@ -139,13 +139,13 @@ describe("net.keep", function ()
       add(t, 7, 70, NOW)
       keep.records(item)
       again()
-      local refused = keep.refused
+      local refused = keep.counts.refused
       local _, item2, seen = new(spoil())
       keep.records(item2)
       assert.equal("perigee: --keep spec: the state of a/table isn't used: its file "
         .. why .. "\n", stderr.told())
       assert.same({}, seen)
-      assert.equal(refused + 1, keep.refused)
+      assert.equal(refused + 1, keep.counts.refused)
       -- And it begins anew.
       again()
       assert.truthy(keep.look(path()))

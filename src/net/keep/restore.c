@@ -20,7 +20,7 @@ static void set_age(struct flow_table *t, uint32_t number, const struct flow_age
   struct flow_age *age = flow_age_of(&t->records, number);
   pg_flow_unlink(&t->records, &t->list[age->list], number);
   memcpy(age->note, was->note, sizeof age->note);
-  pg_flow_link(&t->records, &t->list[age->list], number, expiry);
+  pg_flow_link_end(&t->records, &t->list[age->list], number, expiry);
 }
 
 /* Go on with a copy of a record, of the table's own layout: a new one, whose number is

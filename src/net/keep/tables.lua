@@ -2,7 +2,7 @@
 -- Items of net.keep's for tables of net.flow.flow: most classes need no more than this.
 
 local ffi = require("ffi")
-local C = require("core.declare")("net/keep/keep.h")
+local C = require("core.declare")("net/keep/former.h")
 local keep = require("net.keep.keep")
 
 local tables = {}
@@ -26,6 +26,13 @@ function tables.restore(flows, record, now)
   return nil, REASONS[outcome]
 end
 
+-- Records that Lua needn't see.
+local function in_c(flows)
+  return {call = C.pg_keep_restore_into, reasons = REASONS,
+    context = function () return ffi.new("struct keep_into", {flows.table}) end,
+    indexes = function () return {flows.table.index} end}
+end
+
 --- An item for keep.records(). `o`: of, layout and notes as there; flows (the table);
 --- now(), in the unit of the table; and, all optional, per_second (such units in a
 --- second; 1000), check(record, notes, foreign), called with each record (a pointer to
@@ -47,7 +54,8 @@ function tables.item(o)
     end
   end
   return {of = o.of, layout = o.layout, records = flows.table.records,
-    notes = o.notes or "", per_second = o.per_second, begin = begin}
+    notes = o.notes or "", per_second = o.per_second, begin = begin, now = o.now,
+    restore = not (o.check or o.used) and in_c(flows) or o.restore}
 end
 
 return tables

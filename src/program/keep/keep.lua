@@ -22,8 +22,8 @@ local function look(path)
   local found, notes = keep.read(file, fd)
   unistd.close(fd)
   if not found then return nil, notes end
-  return {of = ffi.string(h.of), layout = ffi.string(h.layout), size = h.record_size,
-    version = h.version, records = found.n}
+  return {of = keep.owner(file, path:match("[^/]*$")), layout = ffi.string(h.layout),
+    size = h.record_size, version = h.version, records = found.n}
 end
 
 -- f(file's name, what look() says) for each of the name's files.

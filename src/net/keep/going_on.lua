@@ -1,0 +1,216 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Going on with the records of a process that has ended. Its files are put aside, and
+-- their records come into the tables of this process: few of them at once, many while
+-- packets flow, each when it is looked up and the others in steps (former.c). A file
+-- that was put aside is removed once it has no record left; if the process is killed
+-- before that, the next one goes on with what is left, too.
+
+local C = require("core.declare")("net/keep/former.h")
+local family = require("net.keep.family")
+local files = require("net.keep.files")
+local former = require("net.keep.former")
+local log = require("core.lib.log")
+local outside = require("core.outside.visitors")
+local stat = require("posix.sys.stat")
+local stdio = require("posix.stdio")
+local tree = require("core.shm.tree")
+local unistd = require("posix.unistd")
+
+local going_on = {}
+
+--- So many records are used at once, before packets come.
+going_on.FEW = 4096
+
+local MOST_FORMERS, former_of = files.MOST_FORMERS, files.former_of
+local MANY = 8 -- files put aside: processes that were killed before they had all
+local AT_ONCE = 32
+local STEP_NS = 100000 -- that packets wait, at most
+local PATIENCE_S = 0.0005 -- between two steps
+local HINTS = "/.hints"
+
+local at_work = {} -- what is being gone on with, by item.of
+local shrinking = {} -- files that have no records any more
+local visitor = {}
+
+-- Files put aside -----------------------------------------------------------------
+
+local function hints_of(folder, of)
+  return ("%s%s/%s"):format(folder, HINTS, files.file_of(of))
+end
+
+local function path_of(folder, of)
+  return ("%s/%s"):format(folder, files.file_of(of))
+end
+
+-- The names of what was put aside of the item, the newest first.
+local function formers_of(folder, of)
+  local list = files.formers(folder, of)
+  for i, n in ipairs(list) do list[i] = former_of(of, n) end
+  return list
+end
+
+local function remove(folder, of)
+  unistd.unlink(path_of(folder, of))
+  unistd.unlink(hints_of(folder, of))
+end
+
+-- Put aside what the process before this one had of the item.
+local function put_aside(item, folder)
+  local last = files.formers(folder, item.of)[1] or 0
+  local name = former_of(item.of, math.min(last + 1, MOST_FORMERS))
+  stdio.rename(path_of(folder, item.of), path_of(folder, name))
+  stdio.rename(hints_of(folder, item.of), hints_of(folder, name))
+end
+
+-- In steps ------------------------------------------------------------------------
+
+local function end_job(job)
+  at_work[job.item.of] = nil
+  if job.item.done then job.item.done() end
+end
+
+-- A step of the newest file's: it is the one that indexes ask first.
+local function step(job)
+  local one, ends = job.waiting[1], C.pg_monotonic_ns() + STEP_NS
+  local now = job.item.now()
+  while C.pg_keep_former_step(one.native, now, AT_ONCE) do
+    if C.pg_monotonic_ns() >= ends then return end
+  end
+  if one.native.ask.forget then -- the table was cleared
+    for _, other in ipairs(job.waiting) do other.native.ask.forget = true end
+  end
+  table.remove(job.waiting, 1)
+  former.leave(job, one)
+  remove(job.folder, one.of)
+  table.insert(shrinking, one)
+  if not job.waiting[1] then end_job(job) end
+end
+
+-- The same of a file that has nothing any more.
+local function shrink(one)
+  local ends = C.pg_monotonic_ns() + STEP_NS
+  while C.pg_keep_former_shrink(one.native) do
+    if C.pg_monotonic_ns() >= ends then return end
+  end
+  former.close(one)
+  table.remove(shrinking, 1)
+end
+
+local function look_for_work()
+  local more = shrinking[1] or next(at_work)
+  visitor.patience = more and PATIENCE_S or nil
+end
+
+function visitor.tend()
+  local _, job = next(at_work)
+  if job then step(job) elseif shrinking[1] then shrink(shrinking[1]) end
+  if visitor.patience then look_for_work() end
+end
+
+-- Those that can wait; the newest asks the one before it.
+local function wait(job)
+  local later
+  for i = #job.waiting, 1, -1 do
+    local one = job.waiting[i]
+    one.native.next = later and later.native or nil
+    for _, index in ipairs(job.item.restore.indexes()) do
+      C.pg_keep_former_ask(one.native, index)
+    end
+    later = one
+  end
+  local n = 0
+  for _, one in ipairs(job.waiting) do
+    n = n + former.count(one)
+  end
+  log.info("--keep %s: %s goes on, and checks %d records while packets flow", job.name,
+    job.item.of, n)
+  at_work[job.item.of] = job
+  visitor.patience = PATIENCE_S
+  if not visitor.is_in then
+    visitor.is_in = true
+    outside.let_in(visitor)
+  end
+end
+
+--- Stop going on with what is at work of the item called `of`, or of all (nil). What is
+--- left of it stays in its files.
+function going_on.stop(of)
+  for each, job in pairs(at_work) do
+    if not of or each == of then
+      for _, one in ipairs(job.waiting) do
+        former.leave(job, one)
+        former.close(one)
+      end
+      at_work[each] = nil
+    end
+  end
+end
+
+--- The item has begun, or gets another file: what the process before this one had is
+--- put aside (`is_new`). To be followed by begin().
+function going_on.put_aside(item, folder, is_new)
+  going_on.stop(item.of)
+  if not is_new then return {} end
+  local path = path_of(folder, item.of)
+  local job = {item = item}
+  if tree.exists(path) or stat.lstat(path) then
+    local file, fd = files.look(path)
+    if file then
+      unistd.close(fd)
+      put_aside(item, folder)
+    else
+      job.problem = fd
+    end
+  end
+  return job
+end
+
+--- Go on with what is there of the item, under the `name` in its folder; `job` is what
+--- put_aside() has returned. `consume`: the item has a file, so what others had isn't
+--- needed any more.
+function going_on.begin(job, item, name, folder, consume)
+  job.item, job.name, job.folder, job.waiting = item, name, folder, {}
+  if job.problem then former.refuse(job, job.problem) end
+  local all = formers_of(folder, item.of)
+  for _, of in ipairs(all) do
+    local one, problem = former.open(job, path_of(folder, of), of, consume)
+    if not one then
+      if problem then former.refuse(job, problem) end
+    elseif consume and #all < MANY and former.count(one) > going_on.FEW
+      and former.can_wait(one, hints_of(folder, of)) then
+      job.waiting[#job.waiting + 1] = one
+    else
+      former.take_all(job, one)
+    end
+    if consume and job.waiting[#job.waiting] ~= one then remove(folder, of) end
+  end
+  if job.waiting[1] then return wait(job) end
+  if item.done then item.done() end
+end
+
+--- Go on with the records of other copies (net.keep.family), which stay in their files.
+function going_on.with_others(item, name, folder)
+  local job = {item = item, name = name, folder = folder}
+  for _, path in ipairs(family.others(folder, item, files.file_of)) do
+    local of, problem = files.of(path)
+    local one
+    if of then one, problem = former.open(job, path, of, false, true) end
+    if one then
+      former.take_all(job, one)
+    elseif problem then
+      former.refuse(job, problem)
+    end
+  end
+end
+
+--- Is there a file, of the process before this one, of the item itself?
+function going_on.is_there(item, folder)
+  return tree.exists(path_of(folder, item.of))
+    or formers_of(folder, item.of)[1] ~= nil
+end
+
+--- Where the item's hints are.
+going_on.hints_of = hints_of
+going_on.HINTS = HINTS
+
+return going_on
