@@ -25,6 +25,9 @@ GRAPH = """{"apps": {"source": {"class": "apps.basic.basic_apps.Source"},
   "links": ["source.output -> sink.input"]}"""
 
 
+CLICK = "TimedSource(0.01) -> c :: Counter -> s :: Switch(0) -> Discard; s[1] -> Discard;"
+
+
 @pytest.fixture(scope="module")
 def sockets(tmp_path_factory):
     """Of programs that together take all requests: {program: the path of its socket}."""
@@ -37,6 +40,7 @@ def sockets(tmp_path_factory):
         "record": ["null", "--folder", folder],
         "connect": ["both", "--clients", "10.0.0.1", "--servers", "10.0.1.1", "--rate", "1"],
         "run": [folder / "graph.json"],
+        "click": ["-R", "-e", CLICK],
         "loadtest": ["find-limit", "-D", "600", "-b", "1M", "--sizes", "60", "null"],
     }
     with contextlib.ExitStack() as stack:
@@ -95,6 +99,15 @@ def test_requests_and_keys_are_those_of_the_schema(sockets):
     ("record", {"do": "record", "before": "1s", "after": "0s"}),
     ("connect", {"do": "rate", "rate": "2"}),
     ("loadtest", {"do": "hold"}),
+    ("click", {"do": "handlers"}),
+    ("click", {"do": "handlers", "element": "c", "id": 3}),
+    ("click", {"do": "read", "handler": "c.count"}),
+    ("click", {"do": "read", "handler": "config", "argument": ""}),
+    ("click", {"do": "write", "handler": "s.switch", "value": "1"}),
+    ("click", {"do": "write", "handler": "c.reset"}),
+    ("click", {"do": "reconfigure", "text": CLICK.replace("0.01", "0.02")}),
+    ("run", {"do": "reconfigure", "text": GRAPH}),
+    ("run", {"do": "reconfigure"}),
 ])
 def test_what_the_schema_accepts_is_answered(sockets, program, request_):
     REQUEST.validate(request_)
@@ -145,6 +158,14 @@ def test_what_the_schema_accepts_is_answered(sockets, program, request_):
     ("generate", {"do": "remove", "stream": 1}),
     ("replay", {"do": "rate", "rate": "1kpps", "speed": "2"}),
     ("record", {"do": "record", "before": 1}),
+    ("click", {"do": "handlers", "element": 1}),
+    ("click", {"do": "read"}),
+    ("click", {"do": "read", "handler": 1}),
+    ("click", {"do": "read", "handler": "c.count", "argument": 1}),
+    ("click", {"do": "write", "value": "1"}),
+    ("click", {"do": "write", "handler": "s.switch", "value": 1}),
+    ("click", {"do": "reconfigure", "text": 1}),
+    ("run", {"do": "reconfigure", "text": {}}),
 ])
 def test_what_the_schema_refuses_is_refused(sockets, program, request_):
     assert not REQUEST.is_valid(request_)

@@ -146,8 +146,28 @@ def refused(act, *words):
         return print("refused:", error)
     raise SystemExit(f"{words} was accepted")
 
+with perigee.Program("click", "-R", "-e", text) as program:
+    with program.handlers() as handlers:
+        assert handlers.elements()["s"] == "Switch"
+        assert perigee.Handler("switch", True, True, False) in handlers.of("s")
+        assert "hotconfig" in [h.name for h in handlers.of("")]
+        while int(handlers.read("c.count")) < 2:
+            pass
+        handlers.write("s.switch", 1)
+        assert handlers.read("s.switch") == "1"
+        for words in [("none.count",), ("c.none",), ("c.reset",)]:
+            refused(handlers.read, *words)
+        refused(handlers.write, "s.switch", "a word")
+        before = int(handlers.read("c.count"))
+        refused(handlers.reconfigure, "c :: Cuonter")
+        handlers.reconfigure(text + " d :: Idle -> Discard;")
+        assert int(handlers.read("c.count")) >= before and "d" in handlers.elements()
+        assert "d :: Idle" in handlers.configuration()
+        program.instance().reconfigure(text)
+        assert "d" not in handlers.elements()
+
 with perigee.Program("click", "-R", "-u", "router", "-e", text) as program:
-    with program.handlers("router") as handlers:
+    with program.click_socket("router") as handlers:
         assert {"c", "s"} <= set(handlers.elements())
         while int(handlers.read("c.count")) < 2:
             pass
@@ -162,13 +182,13 @@ with perigee.Program("click", "-R", "-u", "router", "-e", text) as program:
         handlers.reconfigure(text + " d :: Idle -> Discard;")
         assert int(handlers.read("c.count")) >= before and "d" in handlers.elements()
         assert "d :: Idle" in handlers.configuration()
-    with perigee.Handlers("router") as handlers:
+    with perigee.ClickSocket("router") as handlers:
         program.stop()
         refused(handlers.read, "c.count")
-refused(perigee.Handlers, "router")
-refused(perigee.Handlers, 1)
+refused(perigee.ClickSocket, "router")
+refused(perigee.ClickSocket, 1)
 with perigee.Program("click", "-u", "router", "-e", "c :: Cuonter") as program:
-    refused(program.handlers, "router")
+    refused(program.click_socket, "router")
 
 # What says anything is not believed.
 for said in [b"", b"SSH-2.0\\r\\n", b"Click::ControlSocket/1.3\\r\\n",
@@ -188,7 +208,7 @@ for said in [b"", b"SSH-2.0\\r\\n", b"Click::ControlSocket/1.3\\r\\n",
         thread = threading.Thread(target=lie)
         thread.start()
         def ask():
-            with perigee.Handlers(server.getsockname()[1]) as handlers:
+            with perigee.ClickSocket(server.getsockname()[1]) as handlers:
                 handlers.read("c.count")
         refused(ask)
         thread.join()
@@ -196,7 +216,9 @@ for said in [b"", b"SSH-2.0\\r\\n", b"Click::ControlSocket/1.3\\r\\n",
     result = execute(environment, source)
     assert result.returncode == 0, result.stderr
     said = result.stdout
-    for sentence in ("No element named 'nothing'", "No handler named 'c.nothing'",
+    for sentence in ("there is no element 'none'", "there is no handler 'c.none'",
+                     "handler 'c.reset' can't be read", "handler 's.switch': Switch output",
+                     "No element named 'nothing'", "No handler named 'c.nothing'",
                      "'a b' isn't the name of a handler", "Cuonter", "the router has ended",
                      "can't connect to router: ", "isn't a ControlSocket", "one\ntwo",
                      "in the place of DATA", "a line of over 65536 bytes came"):

@@ -3,6 +3,7 @@
 -- `click`. The language makes the flat configuration, click.router the rest.
 
 local C = require("core.native")
+local control = require("program.click.control")
 local control_sockets = require("program.click.control_sockets")
 local copies = require("program.click.copies")
 local dpdk = require("program.click.dpdk")
@@ -85,17 +86,17 @@ local USAGE = "Usage: click [OPTION]... [VAR=VALUE]... [FILE]\n"
 -- Of the ports that --port was given, those of control sockets; the others, N=PORT,
 -- are ports of Perigee's by the numbers that configurations have for them.
 local function split_ports(o)
-  local control, devices = {}, {}
+  local listening, devices = {}, {}
   for _, text in ipairs(o.ports or {}) do
     local number, port = text:match("^(%d+)=(.+)$")
-    if number then devices[number] = port else control[#control + 1] = text end
+    if number then devices[number] = port else listening[#listening + 1] = text end
   end
   for _, text in ipairs(o.devices or {}) do
     local name, port = text:match("^([^=]+)=(.+)$")
     if not name then return ("'%s': write --device NAME=PORT"):format(text) end
     devices[name] = port
   end
-  o.ports, o.devices = control, devices
+  o.ports, o.devices = listening, devices
 end
 
 -- What is wrong with the folder that --files names, or nil.
@@ -162,6 +163,8 @@ local function start_router(run, router, o, reporter)
     router:close()
     error(err, 0)
   end
+  control.serve(router, nil, o.allow_reconfigure)
+  control.let_in()
   local make = o.allow_reconfigure and function (text, errh, old)
     return make_router(text, "config", o, errh, old)
   end

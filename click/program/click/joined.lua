@@ -107,6 +107,43 @@ function joined.finder(router, where)
   end
 end
 
+-- An element beside the copies, as seen from elsewhere.
+local function beside_them(router, where, e)
+  local function own(_, key)
+    local h = handlers.find(router, e, key)
+    local full = e.name .. "." .. key
+    return h and {
+      param = h.param,
+      read = h.read and function (_, arguments)
+        local answer = click.read{app = where.beside, handler = arguments ~= ""
+          and full .. " " .. arguments or full}
+        return answer.text, answer.problem
+      end,
+      write = h.write and function (_, text)
+        local answer = click.write{app = where.beside, handler = full, text = text}
+        if not answer.ok then return answer.problem end
+      end,
+    }
+  end
+  return {name = e.name, router = router, class = {name = e.class.name},
+    config = e.config, ninputs = e.ninputs, noutputs = e.noutputs,
+    own_handlers = setmetatable({}, {__index = own})}
+end
+
+--- A function that finds, by its name, an element of the copies or beside them, for who
+--- is in none of these. `router` is closed.
+function joined.seen(router, where)
+  local find = joined.finder(router, {cpus = where.cpus, app_of = where.app_of,
+    whole = where.whole or {}})
+  return function (name)
+    local e = router:find(name)
+    if e and where.whole and where.whole[name] then
+      return beside_them(router, where, e)
+    end
+    return find(router, name)
+  end
+end
+
 --- The handlers that tell what a configuration has, of the whole `router`, which is
 --- closed: for the part of it with the scripts and sockets.
 function joined.of_whole(router)

@@ -2,6 +2,7 @@
 -- Running a router that may be replaced while it runs, by writing another configuration
 -- to the handler `hotconfig`. One that is wrong leaves the running one as it is.
 
+local control = require("program.click.control")
 local errors = require("click.errors")
 local failure = require("core.failure")
 local meanwhile = require("core.lib.meanwhile")
@@ -29,11 +30,13 @@ local function exchange(old, changed)
   old.successor = nil
   local ok, err = pcall(new.activate, new)
   if ok then
+    control.follow(new)
     if changed then changed(text_of[new]) end
     return new
   end
   if not failure.is(err) then error(err, 0) end
-  old:say(("hotconfig: %s; the former configuration runs on"):format(tostring(err)))
+  old.not_replaced = ("%s; the former configuration runs on"):format(tostring(err))
+  old:say("hotconfig: " .. old.not_replaced)
   new.old = nil
   new:close()
   old:resume()

@@ -3,6 +3,7 @@
 -- changes it while it runs when the file is read again.
 
 local C = require("core.native")
+local arguments = require("lib.control.arguments")
 local cli = require("lib.cli")
 local difference = require("core.engine.difference")
 local document = require("lib.document.document")
@@ -17,6 +18,7 @@ local offer = require("lib.saved.offer")
 local named = require("lib.sandbox.named")
 local placement = require("core.cpus.placement")
 local sandbox = require("lib.sandbox.sandbox")
+local server = require("lib.control.server")
 local signals = require("core.engine.signals")
 local timer = require("core.timer")
 local watch = require("program.run.watch")
@@ -105,8 +107,9 @@ local function become(run, new)
   end
   run.graph = new
   if run.memory then run.memory:runs() end
-  log.info("%s: read again: %s", new.path, summary(before.configuration,
-    new.configuration))
+  local changes = summary(before.configuration, new.configuration)
+  log.info("%s: read again: %s", new.path, changes)
+  return changes
 end
 
 -- A function that yields whenever it is called later than SLICE_SECONDS after the
@@ -120,11 +123,13 @@ local function pausing()
   end
 end
 
--- A coroutine that reads the file again, bit by bit, as packets wait meanwhile: it
--- returns true and the graph, or false and what is wrong.
-local function reader(run)
+-- A coroutine that reads the file again, or `text` in its place, bit by bit, as packets
+-- wait meanwhile: it returns true and the graph, or false and what is wrong.
+local function reader(run, text)
   return coroutine.create(function ()
-    return pcall(graph_file.load, run.graph.path, pausing())
+    local path = run.graph.path
+    if text then return pcall(graph_file.parse, path, text, pausing()) end
+    return pcall(graph_file.load, path, pausing())
   end)
 end
 
@@ -136,8 +141,17 @@ local function go_on(run)
   timer.cancel(run.slices)
   if ok then ok, result = pcall(become, run, result) end
   if not ok then log.error("%s; the graph stays as it was", tostring(result)) end
+  run.reading.ok, run.reading.result = ok, tostring(result)
   if run.files then run.files:follow(sources(run)) end
   if run.again then run.begin() end
+end
+
+-- Begin to read; what is known of that later: ok, and what has changed or is wrong.
+local function start_reading(run, text)
+  if run.files then run.files:note() end
+  run.reader, run.reading = reader(run, text), {}
+  timer.activate(run.slices)
+  return run.reading
 end
 
 -- What begins to read the file again, or does so once more after this time.
@@ -146,10 +160,24 @@ local function reloading(run)
     "repeating")
   function run.begin()
     run.again = run.reader ~= nil
-    if run.again then return end
-    if run.files then run.files:note() end
-    run.reader = reader(run)
-    timer.activate(run.slices)
+    if not run.again then start_reading(run) end
+  end
+end
+
+-- The request `reconfigure` (doc/control.md): another text for the
+-- graph, or its file again. It is answered once that runs, or has been refused.
+local function reconfigure(run, request)
+  local text, reading = arguments.text(request, "text"), nil
+  if sandbox.entered() then
+    error("--sandbox lets no more files be opened, so the graph can't change: start "
+      .. "the program again", 0)
+  end
+  return function ()
+    if not reading and run.reader then return nil end
+    reading = reading or start_reading(run, text)
+    if reading.ok == nil then return nil end
+    if reading.ok then return {reconfigured = true, changes = reading.result} end
+    error(reading.result .. "; the graph stays as it was", 0)
   end
 end
 
@@ -205,6 +233,9 @@ function graph.run(args)
     or start(options.file)
   offer.let_in(function () return run.graph.text end)
   reloading(run)
+  server.commands.reconfigure = {arguments = {text = true}, run = function (_, request)
+    return reconfigure(run, request)
+  end}
   if options.watch then begin_to_watch(run) end
   local ends = options.duration and engine.now() + options.duration or math.huge
   local function done() return engine.now() >= ends or engine.finished(), ends end

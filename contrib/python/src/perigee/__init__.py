@@ -7,11 +7,12 @@ and an Instance tells its graph and counters, traces packets and captures them. 
 reads and writes those of a Click configuration, and changes it while it runs.
 """
 
+from perigee.click_socket import ClickSocket
 from perigee.connections import Connect, connect
 from perigee.control import Control
 from perigee.errors import PerigeeError
 from perigee.generator import Generator, generate
-from perigee.handlers import Handlers
+from perigee.handlers import Handler, Handlers
 from perigee.instance import Hop, Instance, TracedPacket, instances
 from perigee.loadtest import LoadTest, find_limit
 from perigee.pcapng import Packet
@@ -21,8 +22,8 @@ from perigee.reports import (ConnectReport, ConnectSide, Direction, GenerateRepo
                              LimitReport, Received, ReplayReport, Sent, Side)
 from perigee.stream import Stream
 
-__all__ = ["Connect", "ConnectReport", "ConnectSide", "Control", "Direction",
-           "GenerateReport", "Generator", "Handlers", "Hop", "Instance", "Latency",
+__all__ = ["ClickSocket", "Connect", "ConnectReport", "ConnectSide", "Control", "Direction",
+           "GenerateReport", "Generator", "Handler", "Handlers", "Hop", "Instance", "Latency",
            "LimitReport", "LoadTest", "Packet", "PerigeeError", "Program", "Received",
            "Replay", "ReplayReport", "Sent", "Side", "Stream", "TracedPacket",
            "connect", "find_limit", "generate", "instances", "replay", "run"]

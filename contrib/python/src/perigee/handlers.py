@@ -1,52 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers of a Click configuration that runs, through its ControlSocket."""
+"""Handlers of a Click configuration that runs, through its process's control socket."""
 
-from perigee.errors import PerigeeError
-from perigee.connection import Connection
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
 
-_LONGEST_LINE = 65536
-_MOST_DATA = 1 << 26  # bytes
-_GREETING = b"Click::ControlSocket/"
-_OK = range(200, 300)
+from perigee.control import Control
 
 
-class Handlers(Connection):
-    """A connection to the ControlSocket of `perigee click -u FILE` or `-p PORT`, or of an
-    element in the configuration.
+@dataclass(frozen=True)
+class Handler:
+    """A handler, and what it can do."""
 
-    `address` is the path of the socket, or a port on this machine, or (host, port);
-    `timeout` how many seconds an answer may take.
-    """
+    name: str
+    read: bool
+    write: bool
+    argument: bool
+    """Does it take an argument when it is read?"""
 
-    def __init__(self, address: str | int | tuple[str, int], timeout: float = 30.0) -> None:
-        super().__init__(("127.0.0.1", address) if isinstance(address, int) else address,
-                         timeout, "router")
-        try:
-            if not self._line(_LONGEST_LINE).startswith(_GREETING):
-                raise PerigeeError(f"{address} isn't a ControlSocket")
-        except PerigeeError:
-            self.close()
-            raise
 
-    def read(self, handler: str, argument: str = "") -> str:
+class Handlers:
+    """Handlers of the elements of `perigee click`, by a connection to its control socket,
+    which is closed with the `with`."""
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+
+    def read(self, handler: str, argument: str | None = None) -> str:
         """What the handler, such as "counter.count", says.
 
-        Raises PerigeeError with the router's sentence if there is none such.
+        Raises PerigeeError with a sentence if there is none such.
         """
-        self._command("READDATA", handler, argument)
-        line = self._line(_LONGEST_LINE).rstrip(b"\r\n")
-        size = line[5:].decode(errors="replace") if line.startswith(b"DATA ") else ""
-        if not (size.isascii() and size.isdigit() and int(size) <= _MOST_DATA):
-            raise PerigeeError(f"{line[:60]!r} came in the place of DATA and a size")
-        return self._bytes(int(size)).decode(errors="surrogateescape")
+        return self._control.ask("read", handler=handler, argument=argument)["value"]
 
     def write(self, handler: str, value: str | int | float = "") -> None:
         """Write the value, which may be several lines, to the handler."""
-        self._command("WRITEDATA", handler, str(value))
+        self._control.ask("write", handler=handler, value=str(value))
 
-    def elements(self) -> list[str]:
-        """The names of the elements."""
-        return self.read("list").splitlines()[1:]  # the first is their number
+    def elements(self) -> dict[str, str]:
+        """The classes of the elements, by their names."""
+        told: list[dict[str, Any]] = self._control.ask("handlers").get("elements", [])
+        return {e["name"]: e["class"] for e in told}
+
+    def of(self, element: str) -> list[Handler]:
+        """The handlers of an element; of "": the router's own."""
+        told = self._control.ask("handlers", element=element).get("handlers", [])
+        return [Handler(**h) for h in told]
 
     def configuration(self) -> str:
         """The configuration that runs."""
@@ -57,24 +56,15 @@ class Handlers(Connection):
         same name and class keep their state. The router must allow it (`click -R`), and
         goes on as it was if the text is wrong: PerigeeError says why.
         """
-        self.write("hotconfig", text)
+        self._control.ask("reconfigure", text=text)
 
-    def _command(self, command: str, handler: str, data: str) -> None:
-        if not handler or any(c.isspace() for c in handler):
-            raise PerigeeError(f"{handler!r} isn't the name of a handler")
-        content = data.encode(errors="surrogateescape")
-        self._send(f"{command} {handler} {len(content)}\r\n".encode() + content)
-        code, said = self._answer()
-        if code not in _OK:
-            raise PerigeeError(said)
+    def close(self) -> None:
+        """Close the connection."""
+        self._control.close()
 
-    def _answer(self) -> tuple[int, str]:
-        """The code of an answer, and its lines."""
-        lines = []
-        while True:
-            line = self._line(_LONGEST_LINE).decode(errors="replace").rstrip("\r\n")
-            if not (line[:3].isascii() and line[:3].isdigit()) or line[3:4] not in (" ", "-"):
-                raise PerigeeError(f"{line[:60]!r} came in the place of an answer")
-            lines.append(line[4:])
-            if line[3] == " ":
-                return int(line[:3]), "\n".join(lines)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()

@@ -8,6 +8,7 @@ from typing import Any
 from perigee import pcapng
 from perigee.control import Control
 from perigee.errors import PerigeeError
+from perigee.handlers import Handlers
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,18 @@ class Instance:
         """Apps, links and regions, as for a picture of the graph (doc/control.md)."""
         with self.connect() as control:
             return control.ask("graph")
+
+    def handlers(self) -> Handlers:
+        """Handlers of the Click configuration that it runs."""
+        return Handlers(self.connect())
+
+    def reconfigure(self, text: str | None = None) -> dict[str, Any]:
+        """Let another configuration run: the text of a graph file, None for its file read
+        again, or Click's (`click -R`). Raises PerigeeError if it is refused; the former one
+        goes on then.
+        """
+        with self.connect() as control:
+            return control.ask("reconfigure", text=text)
 
     def counters(self) -> dict[str, Any]:
         """All that it counts, by path, such as "engine/breaths"."""

@@ -11,6 +11,7 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
+from perigee.click_socket import ClickSocket
 from perigee.control import Control
 from perigee.errors import PerigeeError
 from perigee.handlers import Handlers
@@ -136,16 +137,20 @@ class Program:
             self._control = self.instance().connect()
         return self._control
 
-    def handlers(self, address: str | int | tuple[str, int],
-                 timeout: float = 60.0) -> Handlers:
-        """Handlers of the Click configuration that it runs, once it listens at the address.
+    def handlers(self, timeout: float = 60.0) -> Handlers:
+        """Handlers of the Click configuration that it runs, once it runs.
 
         Raises PerigeeError if it ends before, or takes longer than `timeout` seconds.
         """
+        return self.instance(timeout).handlers()
+
+    def click_socket(self, address: str | int | tuple[str, int],
+                     timeout: float = 60.0) -> ClickSocket:
+        """The same by its ControlSocket, once it listens at the address. Errors as above."""
         ends = time.monotonic() + timeout
         while self.running():
             try:
-                return Handlers(address)
+                return ClickSocket(address)
             except PerigeeError:
                 if time.monotonic() > ends:
                     raise
