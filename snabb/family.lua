@@ -93,7 +93,9 @@ local function add_tree(dir)
 end
 
 local function add_upstream(dir)
-  local search = require("core.upstream").add(dir)
+  local upstream = require("core.upstream")
+  local search = upstream.add(dir)
+  dir = upstream.dir
   require("core.both").add("--snabb", dir, search, true)
   link_order.like_snabb()
   local text = require("core.tree").contents(dir .. "/core/packet.lua")

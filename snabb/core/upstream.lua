@@ -221,13 +221,17 @@ local function give_its_own(search)
   end
 end
 
---- Let modules come from `dir`, the `src` of a Snabb checkout, where Perigee has
---- none of the name: Perigee's come first. Its `syscall` and `pf` are in
---- `dir`/../lib. Returns the searcher of `dir` (package.loaders).
+--- Let modules come from `dir`, a Snabb checkout or its `src`, where Perigee has
+--- none of the name: Perigee's come first. Its `syscall` and `pf` are in its `lib`.
+--- Returns the searcher of `src` (package.loaders).
 function upstream.add(dir)
-  if not contents(dir .. "/core/app.lua") then
-    failure.usage("--snabb %s: there is no core/app.lua in it; give the src folder "
-      .. "of a Snabb checkout", dir)
+  local engine = "/core/app.lua"
+  if not contents(dir .. engine) then
+    if not contents(dir .. "/src" .. engine) then
+      failure.usage("--snabb %s: there is no core/app.lua in it; give a Snabb checkout "
+        .. "or its src folder", dir)
+    end
+    dir = dir .. "/src"
   end
   upstream.dir = dir
   require("core.main").mimic_snabb()

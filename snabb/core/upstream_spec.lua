@@ -106,6 +106,11 @@ describe("perigee --snabb", function ()
     assert.matches("/nosuch: there is no core/app.lua", perigee("--snabb /nosuch ps"))
   end)
 
+  it("may be given as the checkout whose src folder it is", function ()
+    assert.equal(perigee(("--snabb %s fake x"):format(dir)),
+      perigee(("--snabb %s fake x"):format(dir:match("^(.*)/src$"))))
+  end)
+
   it("makes modules of headers and texts", function ()
     local output = perigee(("--snabb %s snsh -t lib.made_up"):format(dir))
     assert.equal("4\tthe help text\nstatus 0\n", output)
@@ -130,7 +135,7 @@ describe("perigee --snabb", function ()
 
   it("says what is missing of a folder that is no such tree", function ()
     local output = perigee("--snabb /usr fake")
-    assert.equal("perigee: --snabb /usr: there is no core/app.lua in it; give the src "
-      .. "folder of a Snabb checkout\nstatus 2\n", output)
+    assert.equal("perigee: --snabb /usr: there is no core/app.lua in it; give a Snabb "
+      .. "checkout or its src folder\nstatus 2\n", output)
   end)
 end)
