@@ -6,6 +6,9 @@ local timer = require("core.timer")
 
 local between = {}
 
+-- (One that is due at once, activated by a timer's function, may be left behind.)
+local TICK_NANOSECONDS = timer.ns_per_tick
+
 --- What a command's run() returns (lib.control.session) to answer with what f()
 --- returns: it is called between two breaths, where engine.configure takes effect at
 --- once. What it raises is the answer's error.
@@ -14,7 +17,7 @@ function between.breaths(f)
   timer.activate(timer.new("a request of the control socket", function ()
     ok, result = pcall(f)
     over = true
-  end, 0))
+  end, TICK_NANOSECONDS))
   return function ()
     if over and not ok then error(result, 0) end
     return over and result or nil
