@@ -208,6 +208,21 @@ def test_a_signal_ends_one_that_waits(environment, number):  # noqa: F811
         assert rest.interrupt() == 0
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU")
+def test_one_with_workers_waits_before_they_open_ports(environment):  # noqa: F811
+    command = [PERIGEE, "--keep", "x", "--standby", "--cpus", "0,1", "click", "-e",
+               "FromDevice(a) -> Counter -> ToDevice(b)", "--device", "a=null", "--device",
+               "b=null"]
+    with running(*command, env=environment) as first:
+        wait_until(lambda: first.read() and
+                   run(PERIGEE, "keep", "list", env=environment).stdout, "the first one")
+        with running(*command, env=environment) as second:
+            stands_by(second, first)
+            kill(first)
+            second.wait_for("took over in")
+            assert second.interrupt() == 0
+
+
 GRAPH = "keep: graph\nports: {a: 'ring:a', b: 'ring:b'}\nlinks: [a -> b]\n"
 
 

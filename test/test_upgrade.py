@@ -10,6 +10,8 @@ import signal
 import socket
 import struct
 
+import pytest
+
 from helpers.command import PERIGEE, run, running, wait_until
 from test_keep import CHUNKS, NAT, Net, environment, pass_on  # noqa: F401 (a fixture)
 
@@ -62,13 +64,17 @@ def test_tcp_goes_on_through_a_nat_that_is_upgraded(environment):  # noqa: F811
         assert router.process.wait(60) == 0  # it ended as by any SIGTERM
 
 
-def test_no_packet_is_lost_or_comes_twice(environment):  # noqa: F811
+@pytest.mark.parametrize("cpus", [[], ["--cpus", "0,1"]], ids=["one", "workers"])
+def test_no_packet_is_lost_or_comes_twice(environment, cpus):  # noqa: F811
     """Numbered packets while it is upgraded, and taken back, so many on their way that the
     receiver's socket has room for them: each comes once, in order."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(ended(environment))
         net = Net(stack)
-        router = stack.enter_context(net.router("--keep", "nat", environment=environment))
+        if len(os.sched_getaffinity(0)) < 2 and cpus:
+            pytest.skip("one CPU")
+        router = stack.enter_context(net.router("--keep", "nat", *cpus,
+                                                environment=environment))
         router.wait_for_engine()
         with net.inside.entered():
             sender = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))

@@ -65,6 +65,7 @@ local function change_all(new, forced, before)
     return
   end
   local checked = plan.check(new, known or graph.known())
+  standby.pass() -- before any worker opens what the other process has
   if before then before() end
   deploy.configure(new, {
     prepare = graph.prepare, abandon = graph.abandon, running = graph.configuration,

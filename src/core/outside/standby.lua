@@ -12,6 +12,7 @@ local standby = {}
 
 local wait          -- returns when the turn is this process's; nil: nothing to wait for
 local gone          -- returns once the other process has closed all; nil: it has
+local first = {}    -- what is to be done before this process opens anything
 local later = {}    -- what is left to do then
 local began         -- when it was its turn, clock.seconds()
 
@@ -35,6 +36,12 @@ function standby.waits() return wait ~= nil end
 function standby.after(f, argument)
   if not wait then return f(argument) end
   later[#later + 1] = function () f(argument) end
+end
+
+--- Call f() once it is this process's turn, before it opens what the other one had; if
+--- it doesn't stand by, never.
+function standby.at_turn(f)
+  if wait then first[#first + 1] = f end
 end
 
 --- Call f() when the process takes over, if it stood by; else never.
@@ -78,6 +85,8 @@ function standby.pass()
   if not wait then return end
   gone = wait()
   wait, began = nil, clock.seconds()
+  for _, f in ipairs(first) do f() end
+  first = {}
 end
 
 local visitor = {}

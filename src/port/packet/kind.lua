@@ -47,7 +47,6 @@ function packet.interface(port) return port.iface end
 function packet.suits() return 2 end
 
 function packet.open(device_port, port)
-  passing.take()
   local sends = not port.receive_only
   if C.pg_packet_open(device_port, port.iface, port.ring, sends, port.shared == 0,
                       port.wait == 1) < 0 then

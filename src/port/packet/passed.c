@@ -5,6 +5,7 @@
  * connection, so the first process needn't live until they are read.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ struct passed {
 
 static struct passed all[MOST_PASSED];
 static uint32_t passed;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* on both: workers open ports */
 
 static bool address_of(struct sockaddr_un *address, const char *path)
 {
@@ -146,19 +148,24 @@ static bool hear(int connection)
 uint32_t pg_packet_accept(int listener)
 {
   int fd;
+  pthread_mutex_lock(&lock);
   while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
     while (is_trusted(fd, 0) && hear(fd))
       ;
     close(fd);
   }
-  return passed;
+  uint32_t n = passed;
+  pthread_mutex_unlock(&lock);
+  return n;
 }
 
 /* Close those that no port has used. */
 void pg_packet_forget(void)
 {
+  pthread_mutex_lock(&lock);
   while (passed > 0)
     close(all[--passed].fd);
+  pthread_mutex_unlock(&lock);
 }
 
 /* Is it an AF_PACKET socket that receives from the interface? */
@@ -200,9 +207,11 @@ static bool use(struct packet_socket *s, const struct passed *p)
  * one has: go on with that, where the other one ended. */
 void pg_packet_use_passed(struct packet_socket *s)
 {
+  pthread_mutex_lock(&lock);
   for (uint32_t i = 0; i < passed; i++)
     if (use(s, &all[i])) {
       all[i] = all[--passed];
-      return;
+      break;
     }
+  pthread_mutex_unlock(&lock);
 }

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Who passes sockets to whom in an upgrade: the process that has a name (--keep) to the
 -- standby that is to have it next (net.keep.standby), once it receives nothing more.
+-- The main thread does so, and lets workers do so; each passes and takes its own ports.
 
 local keep = require("net.keep.keep")
 local opened = require("lib.port.opened")
@@ -8,6 +9,7 @@ local outside = require("core.outside.visitors")
 local turn = require("core.outside.standby")
 local standby = require("net.keep.standby")
 local unistd = require("posix.unistd")
+local workers = require("core.cpus.workers")
 
 local C = require("core.declare")("port/packet/packet.h")
 
@@ -27,6 +29,7 @@ function passing.expect()
   local fd = C.pg_packet_listen(path)
   if fd < 0 then return end
   listener = fd
+  turn.at_turn(function () C.pg_packet_accept(fd) end) -- workers open ports, too
   turn.at_takeover(function ()
     listener = nil
     unistd.close(fd)
@@ -35,9 +38,11 @@ function passing.expect()
   end)
 end
 
---- Take what has come, before a port is opened.
-function passing.take()
-  if listener then C.pg_packet_accept(listener) end
+--- Pass on this Lua state's ports by the connection, a descriptor.
+function passing.pass_here(connection)
+  for _, device_port in opened.each() do -- of others C passes nothing
+    if device_port ~= true then C.pg_packet_pass(device_port, connection) end
+  end
 end
 
 local function pass_on()
@@ -45,8 +50,9 @@ local function pass_on()
   local pid = name and standby.next(standby.next_path(keep.folder(), name))
   local connection = pid and C.pg_packet_connect(path_of(pid), pid) or -1
   if connection < 0 then return end
-  for _, device_port in opened.each() do -- of others C passes nothing
-    if device_port ~= true then C.pg_packet_pass(device_port, connection) end
+  passing.pass_here(connection)
+  for _, cpu in ipairs(workers.places()) do -- one that is given up passes nothing
+    pcall(workers.call, cpu, "port.packet.passing", "pass_here", connection)
   end
   unistd.close(connection)
 end
