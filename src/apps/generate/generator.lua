@@ -16,7 +16,7 @@ local max, min = math.max, math.min
 local KEYS = {
   stack = true, set = true, size = true, flows = true, seed = true, rate = true,
   arrivals = true, packet = true, count = true, held = true, slow_checksums = true,
-  stream = true, told_apart = true, payload = true, record = true,
+  stream = true, told_apart = true, payload = true, record = true, clock = true,
 }
 
 local Generator = {}
@@ -50,7 +50,8 @@ local function parsed(arg)
 end
 
 --- `arg` is a table, as lib.traffic.maker takes it (stack, set, size, flows, seed,
---- payload, record, rate, which may be text, arrivals, packet, stream), and besides:
+--- payload, record, rate, which may be text, arrivals, packet, stream, clock), and
+--- besides:
 ---  count: how many packets to send (default: no end);
 ---  held: true: nothing is sent until `go()` is called;
 ---  told_apart: true: refuse packets that have no room for a record.

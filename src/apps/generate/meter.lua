@@ -11,6 +11,7 @@ local latency = require("lib.traffic.latency")
 local link = require("core.link")
 local packet = require("core.packet")
 local probe = require("lib.traffic.probe")
+local real_clock = require("lib.traffic.real_clock")
 local sequence = require("lib.traffic.sequence")
 
 local receive, transmit, free = link.receive, link.transmit, packet.free
@@ -23,6 +24,10 @@ struct perigee_metered {
   double packets, bytes, wire;  /* wire: bytes of frames padded to 60 */
   double other;                 /* packets without a record */
   double unclear;               /* records of another clock */
+  double real;                  /* records whose time is a real clock's */
+  double early, earliest;       /* that came before their time; by ns, at most */
+  double sender_error;          /* ns that the senders' clock may be wrong, at most */
+  bool unknown;                 /* or nobody knows how far */
 };
 ]]
 
@@ -53,7 +58,8 @@ end
 
 --- `arg` is a table: `stack`, that of the packets (as a Generator's; default
 --- "eth,ip4,udp") and `payload`, or `offset`, where in the packet the record is, or
---- `places`, a list of where it may be; `stream`, as the Generator's (default 0).
+--- `places`, a list of where it may be; `stream`, as the Generator's (default 0);
+--- `clock`, the lib.traffic.real_clock for packets whose time is another machine's.
 function Meter:new(arg)
   local places = places_of(arg or {})
   return setmetatable({
@@ -62,6 +68,7 @@ function Meter:new(arg)
     sequence = sequence.new(), latency = latency.new(),
     ns_per_tick = 1e9 / tonumber(C.pg_tsc_hz()), first = false, last = false,
     base = (arg and arg.stream or 0) * probe.SPAN,
+    clock = arg and arg.clock or false, real_now = false, code = false,
   }, Meter)
 end
 
@@ -87,6 +94,31 @@ local function find(places, p)
   end
 end
 
+local function note_error(self, tally, code)
+  local error = real_clock.decode(code)
+  if error then tally.sender_error = math.max(tally.sender_error, 1e9 * error) end
+  tally.unknown = tally.unknown or not error
+  self.code = code
+end
+
+-- A packet of another machine's, whose clock may be ahead of this one's.
+local function look_at_real(self, tally, time)
+  self.clock = self.clock or real_clock.new()
+  self.real_now = self.real_now or self.clock:now()
+  tally.real = tally.real + 1
+  local code = real_clock.code_of(time)
+  if code ~= self.code then note_error(self, tally, code) end
+  local ns = real_clock.since(time, self.real_now)
+  if ns < -MOST_NS or ns > MOST_NS then
+    tally.unclear = tally.unclear + 1
+  elseif ns < 0 then
+    tally.early = tally.early + 1
+    tally.earliest = math.max(tally.earliest, -ns)
+  else
+    add(self.latency, ns)
+  end
+end
+
 local function look(self, tally, p, now)
   local offset, size = self.offset, p.length
   tally.packets = tally.packets + 1
@@ -101,6 +133,7 @@ local function look(self, tally, p, now)
     return
   end
   count(self.sequence, number)
+  if real_clock.is_real(time) then return look_at_real(self, tally, time) end
   local ns = tonumber(cast(int64, now - time)) * self.ns_per_tick
   if ns < 0 or ns > MOST_NS then
     tally.unclear = tally.unclear + 1
@@ -137,6 +170,7 @@ function Meter:push()
   self.last = C.pg_now()
   self.first = self.first or self.last
   local now = C.pg_tsc()
+  self.real_now = false
   if output then
     look_and_pass(self, input, output, n, now)
   else
@@ -150,10 +184,26 @@ function Meter:progress()
   return t.packets, 8 * (t.wire + 24 * t.packets), sequence.lost(self.sequence)
 end
 
+-- Of packets that bear another machine's time: how far latencies may be wrong.
+local function one_way(self)
+  local t = self.tally
+  if t.real == 0 then return nil end
+  self.clock.error:ask()
+  local error, source = self.clock:bound()
+  return {
+    packets = t.real, early = t.early, earliest_ns = t.early > 0 and t.earliest or nil,
+    sender_error_ns = not t.unknown and t.sender_error or nil,
+    receiver_error_ns = error and 1e9 * error, receiver_source = source,
+    error_ns = not t.unknown and error and t.sender_error + 1e9 * error or nil,
+  }
+end
+
 --- What was received: a table of `packets`, `bytes`, `bits` (on the wire), `numbered`
 --- (with a record), `other`, `lost`, `duplicates`, `reordered`, `too_late`
 --- (lib.traffic.sequence), `unclear` (no latency: the clocks differ), `seconds` (from
---- the first packet to the last), `latency` (lib.traffic.latency's summary; nil: none).
+--- the first packet to the last), `latency` (lib.traffic.latency's summary; nil: none),
+--- `one_way` (packets with another machine's time: `packets`, `early`, `earliest_ns`,
+--- `sender_error_ns`, `receiver_error_ns`, `receiver_source`, `error_ns`; nil: none).
 --- `sent`: how many packets with a record were sent, if that is known.
 function Meter:figures(sent)
   local t, s = self.tally, self.sequence
@@ -163,7 +213,7 @@ function Meter:figures(sent)
     lost = sequence.lost(s, sent), duplicates = s.duplicates,
     reordered = s.reordered, too_late = s.too_late, unclear = t.unclear,
     seconds = self.first and self.last - self.first or 0,
-    latency = latency.summary(self.latency),
+    latency = latency.summary(self.latency), one_way = one_way(self),
   }
 end
 

@@ -130,6 +130,7 @@ end
 ---  record: false: no packet has one; "any": one that has no room for the payload and
 ---  the
 ---    record has the record first, and the payload's beginning; by default it has none;
+---  clock: a function that returns the records' time (uint64_t; default: ticks);
 ---  packet: a function (pkt, i) called for each packet, i from 0, before its checksums
 ---    are computed; lengths are set too if it changes pkt.length;
 ---  slow_checksums: true: compute every checksum over its bytes (for tests).
@@ -149,7 +150,7 @@ function M.new(o)
   self.mix, self.settings = mix_of(o.size, needed), settings
   self.least = (o.record == "any" and self.stack.size or self.record_at) + probe.SIZE
   self.flows = fields.flows(settings, o.flows)
-  self.user = o.packet
+  self.user, self.clock = o.packet, o.clock
   local list = not (o.packet or o.slow_checksums)
     and sums.of(self.stack.shape, settings, self.record_at) or nil
   self.template = template.make(self.stack, self.mix, settings, list or {}, extra)
@@ -176,8 +177,8 @@ end
 M.clock = C.pg_tsc
 
 -- The time in network order, and what it adds to a checksum.
-local function stamp()
-  local ticks = M.clock()
+local function stamp(clock)
+  local ticks = clock()
   local low = tonumber(band(ticks, 0xffffffffULL))
   return bit.bswap(ticks), tonumber(rshift(ticks, 32)) + low
 end
@@ -186,7 +187,7 @@ end
 --- since the maker's schedule began. All bear the same time.
 function Maker:burst(output, n, now)
   if self.paced and not schedule.begin(self.schedule, now) then return end
-  self.make(output, n, now, stamp())
+  self.make(output, n, now, stamp(self.clock or M.clock))
 end
 
 --- What was sent by the maker `other` counts on in this one, and so do the numbers if

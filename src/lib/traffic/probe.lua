@@ -10,7 +10,8 @@ local M = {}
 
 -- In network byte order. `time` is the sender's time stamp counter: all processes and
 -- CPUs of one machine read the same one (Intel SDM volume 3, section 18.17.1, invariant
--- TSC), however they convert it to seconds.
+-- TSC), however they convert it to seconds. Or it is another clock's, for another
+-- machine (lib.traffic.real_clock).
 ffi.cdef[[
 struct perigee_probe {
   uint16_t magic;

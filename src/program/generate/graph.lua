@@ -2,7 +2,8 @@
 -- The apps of a run of generate. A *direction* is from one port to another (or from a
 -- port alone, or to one): {to, from = names of port apps, port, receive = as the user
 -- wrote them, lanes (program.generate.lanes), slots (how many there have been), joined
--- (are several sent, or may they be?), gone (sums of lanes that are no more)}.
+-- (are several sent, or may they be?), gone (sums of lanes that are no more), clock
+-- (lib.traffic.real_clock; nil: none is needed), stamp (packets' times; nil: ticks)}.
 --
 --   generator... -> (join) -> to                from -> (sorter) -> meter...
 
@@ -10,6 +11,7 @@ local config = require("core.config")
 local failure = require("core.failure")
 local headers = require("lib.traffic.headers")
 local kinds = require("lib.port.kinds")
+local real_clock = require("lib.traffic.real_clock")
 local spec = require("lib.port.spec")
 local lanes = require("program.generate.lanes")
 local streams = require("program.generate.streams")
@@ -35,14 +37,25 @@ local function add_lanes(d, list, given)
   return d
 end
 
+-- The clock that both machines are measured by, if it is needed, and what gives
+-- packets their time (nil: ticks). Asked for now: that takes a while, and a sandbox
+-- forbids it later.
+local function clock_of(options)
+  if not options.clock and options.port then return nil end
+  local clock = real_clock.new(options.clock or 0, options.clock_error)
+  return clock, options.clock and function () return clock:stamp() end or nil
+end
+
 --- The directions of a run: one, or two with `options.both`.
 function M.directions(options)
   local list, given = streams.list(options)
+  local clock, stamp = clock_of(options)
   local one = {port = options.port, receive = options.receive, to = "to",
                from = options.port and options.receive and shared(options) and "to"
                  or "from",
                lanes = {}, suffix = "", gone = {},
-               joined = options.interactive or #list > 1}
+               joined = options.interactive or #list > 1,
+               clock = clock, stamp = stamp, round_trip = options.round_trip}
   add_lanes(one, list, given)
   if not options.both then return {one} end
   if one.from == "to" then
@@ -50,7 +63,8 @@ function M.directions(options)
   end
   local two = {port = options.receive, receive = options.port, to = "from", from = "to",
                lanes = {}, suffix = "_back", back = true, gone = {},
-               joined = one.joined}
+               joined = one.joined, clock = clock, stamp = stamp,
+               round_trip = options.round_trip}
   return {one, add_lanes(two, streams.back(list), given)}
 end
 
@@ -77,7 +91,7 @@ local function generator_argument(lane, d)
     stack = s.stack, set = s.set, flows = s.flows, size = size, rate = s.rate,
     payload = s.payload, record = record,
     arrivals = s.arrivals, seed = s.seed, count = s.count, packet = s.packet,
-    stream = lane.number, held = true,
+    stream = lane.number, held = true, clock = d.stamp,
   }
 end
 
@@ -110,7 +124,8 @@ end
 
 local function add_receivers(c, d)
   for _, lane in ipairs(d.lanes) do
-    config.app(c, lane.meter, Meter, {places = lane.places, stream = lane.number})
+    config.app(c, lane.meter, Meter, {places = lane.places, stream = lane.number,
+      clock = d.clock})
   end
   if not d.joined then
     config.link(c, ("%s.output -> %s.input"):format(d.from, d.lanes[1].meter))

@@ -5,6 +5,7 @@ local cli = require("lib.cli")
 local failure = require("core.failure")
 local payload = require("lib.traffic.payload")
 local rate = require("lib.traffic.rate")
+local real_clock = require("lib.traffic.real_clock")
 local streams = require("program.generate.streams")
 
 local M = {}
@@ -50,6 +51,15 @@ local function parser()
   cli.duration_option(p)
   p:option("--idle", "Receive until nothing has come for this time (default: 500ms"
            .. " after the last packet was sent)."):argname("TIME"):convert(cli.duration)
+  p:option("--clock", "The clock of packets' times: tsc (default), which all processes"
+           .. " of a machine share; or real, this machine's time, which one on another"
+           .. " machine measures by. real+1.5ms: with an offset that is known.")
+    :argname("CLOCK"):convert(real_clock.parse)
+  p:option("--clock-error", "This machine's time is wrong by at most TIME (default:"
+           .. " what chrony or the kernel says)."):argname("TIME")
+    :convert(cli.duration)
+  p:flag("--round-trip", "Packets come back from another machine: report half of the"
+         .. " time, too.")
   p:option("--seed", "Seed of random values and gaps (default 1).")
     :argname("N"):convert(cli.integer(0, 2^32))
   p:option("--script", "A Lua file with a function for each packet."):argname("FILE")
@@ -138,6 +148,15 @@ local function check(options)
   end
   if #printed > 1 then
     failure.usage("%s can't all go to standard output", table.concat(printed, " and "))
+  end
+  if options.round_trip and not (options.port and options.receive) then
+    failure.usage("--round-trip needs --port and --receive: packets come back")
+  elseif options.round_trip and options.clock then
+    failure.usage("--round-trip is by one clock, this machine's counter: leave out"
+      .. " --clock")
+  end
+  if options.clock_error and options.port and not options.clock then
+    failure.usage("--clock-error is of --clock real: give both")
   end
   local given = {}
   for _, name in ipairs(FOR_SENDING) do

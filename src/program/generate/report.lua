@@ -4,6 +4,7 @@
 local cjson = require("cjson")
 local core_lib = require("core.lib")
 local latency = require("lib.traffic.latency")
+local one_way = require("program.generate.one_way")
 local rate = require("lib.traffic.rate")
 local nanoseconds = latency.text
 local si = require("core.engine.report").si
@@ -90,6 +91,9 @@ local function sent_lines(sent)
     lines[#lines + 1] = ("not sent: %s, which the port didn't take")
       :format(commas(sent.unsent))
   end
+  if sent.clock then
+    lines[#lines + 1] = one_way.sent_line(sent.clock)
+  end
   if RECORDS[sent.records] then
     lines[#lines + 1] = RECORDS[sent.records]:format(sent.least or 0)
   end
@@ -142,6 +146,7 @@ local function received_lines(got, sent)
       :format(commas(got.unclear))
   end
   latency_lines(lines, got.latency)
+  one_way.add_lines(lines, got.one_way)
   return lines
 end
 
@@ -195,7 +200,7 @@ local function sent_json(sent)
     requested_pps = sent.rate and sent.rate.packets,
     requested_bit_rate = sent.rate and sent.rate.bits, kept = M.kept(sent),
     latest_ns = sent.rate and 1e9 * sent.latest, dropped = dropped,
-    unsent = sent.unsent, numbered = sent.numbered,
+    unsent = sent.unsent, numbered = sent.numbered, clock = sent.clock,
   }
 end
 
@@ -203,7 +208,7 @@ local RECEIVED = {"port", "packets", "bytes", "seconds", "pps", "bit_rate", "num
   "lost", "duplicates", "reordered", "too_late", "other", "unclear"}
 
 local function received_json(got)
-  local copy = {}
+  local copy = {one_way = one_way.json(got.one_way)}
   for _, key in ipairs(RECEIVED) do copy[key] = got[key] end
   if got.missed then copy.missed = select(2, drops(got.missed)) end
   if got.latency then

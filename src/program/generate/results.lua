@@ -3,6 +3,7 @@
 
 local engine = require("core.app")
 local link = require("core.link")
+local one_way = require("program.generate.one_way")
 local report = require("program.generate.report")
 
 local M = {}
@@ -49,6 +50,10 @@ local function sent_of(d, lane)
   end
   f.least = generator.maker.least
   f.unsent = link.nreadable(generator.sink)
+  if d.stamp then
+    local error, source = d.clock:bound()
+    f.clock = {error_ns = error and 1e9 * error, source = source}
+  end
   return f
 end
 
@@ -64,6 +69,7 @@ local function received_of(d, lane, sent)
     got.lost = math.max(0, sent.packets - sent.unsent - got.packets)
     got.distinct = got.packets
   end
+  if d.round_trip then got.one_way = one_way.half(got.latency) end
   return with_rates(got, d.receive)
 end
 
