@@ -9,7 +9,7 @@
 
 local bit = require("bit")
 local ffi = require("ffi")
-local C = require("core.native")
+local clock = require("core.lib.clock")
 local clock_error = require("lib.traffic.clock_error")
 local quantity = require("lib.quantity")
 
@@ -74,8 +74,9 @@ function real_clock.new(offset, error)
     error = clock_error.new(error)}, RealClock)
 end
 
---- Nanoseconds since 1970 (int64_t).
-function RealClock:now() return C.pg_real_ns() + self.offset end
+--- Nanoseconds since 1970 (int64_t), read from the kernel each time: pg_real_ns() is
+--- some microseconds off between processes.
+function RealClock:now() return clock.unix_nanoseconds() + self.offset end
 
 --- Its time as a stamp.
 function RealClock:stamp()
