@@ -198,7 +198,7 @@ DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/nat
   click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flow_ends.h \
   click/native/flow_manager.h click/native/flows.h \
-  click/native/patterns.h click/native/crc32.h click/native/work.h \
+  click/native/patterns.h click/native/stations.h click/native/crc32.h click/native/work.h \
   moongen/native/moongen.h moongen/native/offload.h \
   moongen/native/moonsniff.h
 

@@ -19,6 +19,7 @@ from helpers.network import Namespace, veth
 
 INSIDE, OUTSIDE = "10.0.0.5", "192.0.2.254"
 CHUNK, CHUNKS = bytes(range(256)) * 64, 20
+MUTANTS = 100000 if os.environ.get("PERIGEE_LONG") else 500
 KILLS = 1000 if os.environ.get("PERIGEE_LONG") else 8
 # Ports in order: without what was kept a connection would get another one.
 NAT = (ROOT / "examples/click/nat.click").read_text().replace(
@@ -258,6 +259,23 @@ def test_whenever_it_is_killed_all_records_are_whole(environment, tmp_path, capa
     for path in kept.rglob("*"):
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_files_that_somebody_has_changed_are_read_within_bounds(tmp_path):
+    fuzz, folder = tmp_path / "fuzz_keep", tmp_path / "files"
+    sources = [ROOT / "test/fuzz_keep.c"]
+    sources += [ROOT / f"src/net/keep/{name}.c" for name in ("keep", "former", "restore")]
+    sources += [ROOT / f"src/net/flow/{name}.c"
+                for name in ("table", "index", "hints", "records", "memory")]
+    built = run("cc", "-std=gnu11", "-O1", "-g", "-Wall", "-fsanitize=address,undefined",
+                "-fno-sanitize-recover=all", "-o", fuzz, *sources)
+    assert built.returncode == 0, built.stderr
+    folder.mkdir()
+    seed = random.randrange(2**31)
+    result = run(fuzz, folder, MUTANTS, seed, timeout=7200)
+    assert result.returncode == 0, f"seed {seed}: {result.stderr[-5000:]}"
+    went_on, records, refused = map(int, re.findall(r"\d+", result.stdout))
+    assert went_on + refused == MUTANTS and went_on and records and refused
 
 
 def test_a_name_is_one_process_s(environment, tmp_path):

@@ -168,8 +168,9 @@ local function buckets(self) return self._table.fdb.table.index.lines end
 function mac_table:kept_state(names, places)
   local by_place = {}
   for i, name in ipairs(names) do by_place[places[i]] = name end
-  local notes, port = fdb_kept.by_name(by_place)
-  local item = fdb_kept.item(self._fdb, {of = "addresses", notes = notes, port = port})
+  local notes, port, numbers = fdb_kept.by_name(by_place)
+  local item = fdb_kept.item(self._fdb, {of = "addresses", notes = notes, port = port,
+    numbers = numbers})
   self._fdb:set_limit(room(self._config.resize_max))
   item.done = function ()
     self._fdb:set_limit(room(self._size))

@@ -200,10 +200,10 @@ VlanSwitch.unlink = VlanSwitch.link
 function VlanSwitch:kept_state()
   local names = {[TRUNK] = self.trunk}
   for i, port in ipairs(self.ports) do names[i] = port.name end
-  local notes, port_now = fdb_kept.by_name(names)
+  local notes, port_now, numbers = fdb_kept.by_name(names)
   local learns = self.hold.learns
   return {fdb_kept.item(self.addresses, {of = "addresses", notes = notes,
-    port = function (number, text)
+    numbers = numbers, port = function (number, text)
       local now, why = port_now(number, text)
       if now and learns[now] == 0 then return nil, "of a port that doesn't learn" end
       return now, why

@@ -4,11 +4,16 @@
 
 local C = require("core.declare")("net/fdb/fdb.h")
 local fdb = require("net.fdb.fdb")
+local ffi = require("ffi")
 local tables = require("net.keep.tables")
 
 local kept = {}
 
+--- Why an entry isn't used.
+kept.GONE = "of a port that is gone"
+
 local LAYOUT = "fdb_entry 1" -- of struct fdb_entry: another number with each change
+local PORTS, MOST_OUTCOMES = 65536, 15
 local GROUP = 1 -- in the first byte of an address, which is a key's lowest
 
 local function port_of(record) return record.age.note[1] + record.age.note[2] * 256 end
@@ -17,10 +22,34 @@ local function set_port(record, port)
   record.age.note[1], record.age.note[2] = port % 256, math.floor(port / 256)
 end
 
+-- How C restores entries, so that many can wait until they are looked up.
+local function in_c(database, o)
+  local restore = tables.in_c(database.flows, C.pg_fdb_restore, nil,
+    {[C.FDB_PASSED] = tables.PASS})
+  function restore.context(notes)
+    local into = ffi.new("struct fdb_into", {table = database.flows.table})
+    local outcomes, last = {}, C.FDB_UNUSED -- by why a number is no port
+    restore.reasons[last] = kept.GONE
+    ffi.fill(into.port, ffi.sizeof(into.port), 255)
+    for i = 0, PORTS - 1 do into.port[i] = -last end
+    for _, number in ipairs(o.numbers(notes)) do
+      local port, why = o.port(number, notes)
+      if not port and not outcomes[why] then
+        last = math.min(last + 1, MOST_OUTCOMES)
+        outcomes[why], restore.reasons[last] = last, why
+      end
+      if number < PORTS then into.port[number] = port or -outcomes[why] end
+    end
+    return into
+  end
+  return restore
+end
+
 --- An item for net.keep of the database. `o`: of; notes (a text) and port(number,
 --- notes), which says what port the number of a former process is now; nil and why it
 --- is none; optional: segment(number, notes), the same of segments, and used(port), for
---- each entry that goes on.
+--- each entry that goes on. Without both, but with numbers(notes), which numbers there
+--- were, a list, entries can be looked up before all have been restored.
 function kept.item(database, o)
   local f, now_port = database.fdb, nil
 
@@ -41,11 +70,12 @@ function kept.item(database, o)
   return tables.item{of = o.of, layout = LAYOUT, flows = database.flows,
     notes = o.notes, per_second = 1, check = check,
     now = function () return f.now - 1 end,
-    used = o.used and function () o.used(now_port) end}
+    used = o.used and function () o.used(now_port) end,
+    restore = not o.segment and not o.used and o.numbers and in_c(database, o) or nil}
 end
 
---- For kept.item(): notes, and a function port(), for ports of such names, by number,
---- from 0 or 1 on.
+--- For kept.item(): notes, and functions port() and numbers(), for ports of such names,
+--- by number, from 0 or 1 on.
 function kept.by_name(names)
   local lines, numbers = {}, {}
   for i = 0, #names do
@@ -55,16 +85,24 @@ function kept.by_name(names)
     end
   end
   local read, before = nil, {}
+  local function read_notes(notes)
+    if read == notes then return before end
+    read, before = notes, {}
+    for n, name in notes:gmatch("(%d+) ([^\n]*)\n") do before[tonumber(n)] = name end
+    return before
+  end
+  local function numbers_of(notes)
+    local list = {}
+    for n in pairs(read_notes(notes)) do list[#list + 1] = n end
+    return list
+  end
   local function port(number, notes)
-    if read ~= notes then
-      read, before = notes, {}
-      for n, name in notes:gmatch("(%d+) ([^\n]*)\n") do before[tonumber(n)] = name end
-    end
+    read_notes(notes)
     local now = before[number] and numbers[before[number]]
-    if not now then return nil, "of a port that is gone" end
+    if not now then return nil, kept.GONE end
     return now
   end
-  return table.concat(lines), port
+  return table.concat(lines), port, numbers_of
 end
 
 return kept

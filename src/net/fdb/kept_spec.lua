@@ -2,8 +2,10 @@
 local fdb = require("net.fdb.fdb")
 local fdb_kept = require("net.fdb.kept")
 local ffi = require("ffi")
+local going_on = require("net.keep.going_on")
 local keep = require("net.keep.keep")
 local kept = require("testing.kept")
+local outside = require("core.outside.visitors")
 local stderr = require("testing.stderr")
 
 local function key(n, segment)
@@ -14,8 +16,9 @@ end
 local function started(names, now)
   local t = fdb.new{limit = 100, timeout = 60}
   t:set_now(now)
-  local notes, port = fdb_kept.by_name(names)
-  keep.records(fdb_kept.item(t, {of = "bridge", notes = notes, port = port}))
+  local notes, port, numbers = fdb_kept.by_name(names)
+  keep.records(fdb_kept.item(t, {of = "bridge", notes = notes, port = port,
+    numbers = numbers}))
   return t
 end
 
@@ -46,6 +49,28 @@ describe("A forwarding database that outlives the process", function ()
     assert.same({fdb.SAME, 2}, {t2:learn(key(1), 2)})
     t2:set_now(1122)
     assert.is_nil(t2:port(key(1)))
+  end)
+
+  it("finds what was learned before all is restored", function ()
+    local few = going_on.FEW
+    finally(function () going_on.FEW = few end)
+    going_on.FEW = 0
+    local t = started({"a", "b", "c"}, 1000)
+    for n = 1, 60 do t:learn(key(n), n % 3 + 1) end
+    t:fix(key(61), 1)
+    kept.again()
+    local t2 = started({"b", "a"}, 1001)
+    assert.equal(0, (t2:count()))
+    for n = 1, 20 do
+      local now = ({2, 1, "unknown"})[n % 3 + 1]
+      assert.equal(now, (t2:port(key(n))) or "unknown")
+    end
+    assert.same({fdb.MOVED, 2}, {t2:learn(key(21), 1)})
+    repeat outside.tend(0) until stderr.told():find("goes on with")
+    assert.truthy(stderr.told():find("bridge goes on with 40 of 60 records; not used: "
+      .. "20 of a port that is gone\n"))
+    assert.equal(40, (t2:count()))
+    assert.is_nil(t2:port(key(61)))
   end)
 
   it("drops what is out of time", function ()

@@ -49,7 +49,8 @@ end
 local function count_native(one, item)
   for i = 1, C.FORMER_OUTCOMES - 1 do
     local n = tonumber(one.native.outcome[i])
-    if n > 0 then one.reasons[item.restore.reasons[i] or "unused"] = n end
+    local reason = item.restore.reasons[i]
+    if n > 0 and reason ~= former.PASS then one.reasons[reason or "unused"] = n end
   end
   one.used = one.used + tonumber(one.native.outcome[0])
 end

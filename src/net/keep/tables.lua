@@ -26,11 +26,22 @@ function tables.restore(flows, record, now)
   return nil, REASONS[outcome]
 end
 
--- Records that Lua needn't see.
-local function in_c(flows)
-  return {call = C.pg_keep_restore_into, reasons = REASONS,
-    context = function () return ffi.new("struct keep_into", {flows.table}) end,
+--- How C restores records of the table (keep.records()): `call`, a keep_restore;
+--- context(notes); `more`, why records aren't used, by what it returns beyond
+--- KEEP_USED to KEEP_BAD.
+function tables.in_c(flows, call, context, more)
+  local reasons = {}
+  for outcome, reason in pairs(REASONS) do reasons[outcome] = reason end
+  for outcome, reason in pairs(more or {}) do reasons[outcome] = reason end
+  return {call = call, reasons = reasons, context = context,
     indexes = function () return {flows.table.index} end}
+end
+
+-- Records that Lua needn't see.
+local function alone(flows)
+  return tables.in_c(flows, C.pg_keep_restore_into, function ()
+    return ffi.new("struct keep_into", {flows.table})
+  end)
 end
 
 --- An item for keep.records(). `o`: of, layout and notes as there; flows (the table);
@@ -38,7 +49,7 @@ end
 --- second; 1000), check(record, notes, foreign), called with each record (a pointer to
 --- a copy, which it may change; foreign: it was another copy's): says why it is unused,
 --- if so (PASS: it is no business of this process); used(record, number), with that in
---- the table, once it is.
+--- the table, once it is; restore, as there, which does the same in C.
 function tables.item(o)
   local flows = o.flows
   local pointer = ffi.typeof("$ *", flows.record_type)
@@ -55,7 +66,7 @@ function tables.item(o)
   end
   return {of = o.of, layout = o.layout, records = flows.table.records,
     notes = o.notes or "", per_second = o.per_second, begin = begin, now = o.now,
-    restore = not (o.check or o.used) and in_c(flows) or o.restore}
+    restore = o.restore or not (o.check or o.used) and alone(flows) or nil}
 end
 
 return tables

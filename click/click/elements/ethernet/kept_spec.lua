@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
+local going_on = require("net.keep.going_on")
 local keep = require("net.keep.keep")
 local kept = require("testing.kept")
 local note = require("click.note")
+local outside = require("core.outside.visitors")
 local packet = require("core.packet")
 local stderr = require("testing.stderr")
 
@@ -39,6 +41,25 @@ describe("EtherSwitch", function ()
       switch(2):read("table"))
     assert.equal("perigee: --keep spec: unit goes on with 2 of 3 records; not used: 1 "
       .. "of a port that is gone\n", stderr.told())
+  end)
+
+  it("sends to stations before all are restored", function ()
+    local few = going_on.FEW
+    finally(function () going_on.FEW = few end)
+    going_on.FEW = 0
+    local unit = switch(3)
+    for i = 1, 40 do unit:send(frame(i, unit), 1 + i % 3) end
+    unit:free()
+    kept.again()
+    local other = switch(2)
+    assert.equal("", other:read("table"))
+    local p = packet.from_string("\2\0\0\0\0\3\2\0\0\0\0\100") -- to 3, at port 0
+    note.clear(p)
+    note.set_time(p, other.element.router:now())
+    other:send(p, 2)
+    assert.equal("02-00-00-00-00-03 0\n02-00-00-00-00-64 1\n", other:read("table"))
+    repeat outside.tend(0) until stderr.told():find("goes on with")
+    assert.truthy(stderr.told():find("with 27 of 40 records; not used: 13 of a port"))
   end)
 
   it("believes no file", function ()

@@ -7,7 +7,8 @@
 
 local bit = require("bit")
 local ffi = require("ffi")
-local C = require("core.declare")("net/flow/flow.h")
+local declare = require("core.declare")
+local C, S = declare("net/flow/flow.h"), declare("native/stations.h")
 local element = require("click.element")
 local flow = require("net.flow.flow")
 local front = require("click.net.front")
@@ -188,14 +189,20 @@ function EtherSwitch:take_state(old)
   set_timeout(self, self.timeout)
 end
 
+local GONE = "of a port that is gone"
+
 --- Stations, for net.keep: of ports that there are.
 function EtherSwitch:kept_state()
   local ports = self.ninputs
+  local restore = tables.in_c(self.flows, S.pg_station_restore, function ()
+    return ffi.new("struct click_stations", {self.flows.table, ports})
+  end, {[S.STATION_PASSED] = tables.PASS, [S.STATION_GONE] = GONE})
   return tables.item{of = self.name, layout = "station 1", flows = self.flows,
+    restore = restore,
     per_second = SECOND, now = function () return self.router:now() * SECOND end,
     check = function (record)
       if record.value == 0 then return tables.PASS end -- killed before it was noted
-      if record.value > ports then return "of a port that is gone" end
+      if record.value > ports then return GONE end
       record.age.note[0] = 0 -- copies are told again
     end}
 end
