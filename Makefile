@@ -44,6 +44,9 @@
 
 VERSION := 0.2
 PREFIX ?= /usr/local
+# no: `make install` compiles no modules, since LuaJIT doesn't do that twice byte by byte
+# alike. Whoever wants that (reproducible-builds.org) sets SOURCE_DATE_EPOCH.
+BYTECODE ?= $(if $(SOURCE_DATE_EPOCH),no,yes)
 PYTHON ?= /usr/bin/python3
 
 CC ?= cc
@@ -70,6 +73,7 @@ SOURCES := $(wildcard src/native/*/*.c src/net/*/*.c src/lib/pcap/*.c src/port/*
 BUILD := build
 PROGRAM := $(if $(filter build,$(BUILD)),,$(BUILD)/)perigee
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+MODULES := $(shell find src snabb click moongen -name '*.lua' ! -name '*_spec.lua' ! -name '* *')
 
 # The compiler writes beside each thing it makes which headers that was made from. A
 # header that is gone is no error (-MP).
@@ -77,6 +81,14 @@ WRITE_HEADERS = -MMD -MP -MT $@ -MF $@.d
 
 # What `make demo` and its like call once everything is installed.
 AGAIN := @$(MAKE) --no-print-directory
+
+# The host, and what it takes modules from as long as they don't change (tools/bytecode.lua).
+all: perigee bytecode
+
+bytecode: build/modules.bytecode
+
+build/modules.bytecode: perigee tools/bytecode.lua $(MODULES)
+	./perigee run tools/bytecode.lua "$$(pwd -P)" $@
 
 $(PROGRAM): $(OBJECTS) $(BUILD)/objects
 	$(CC) -rdynamic -o $@ $(OBJECTS) $(LDFLAGS) $(LUAJIT_LIBS) $(DPDK_LIBS) \
@@ -124,7 +136,7 @@ libraries:
 
 demo:
 	@sh tools/setup build
-	$(AGAIN) -j"$$(nproc)" perigee
+	$(AGAIN) -j"$$(nproc)" all
 	@bash tools/demo
 
 test:
@@ -150,7 +162,7 @@ guest: perigee
 
 bench:
 	@sh tools/setup bench
-	$(AGAIN) -j"$$(nproc)" perigee
+	$(AGAIN) -j"$$(nproc)" all
 	@names=$$(bench/run --list) && status=0 && for name in $$names; do \
 	  bench/run $$name $(if $(QUICK),--quick) || status=1; done; exit $$status
 
@@ -249,6 +261,9 @@ install: perigee manual
 	find src snabb click moongen -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
 	  \( ! -name '*.h' -o $(foreach h,$(DECLARATIONS),-path $(h) -o) -false \) | \
 	  while read -r file; do install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
+	$(if $(filter no,$(BYTECODE)),rm -f '$(SHARE)/modules.bytecode',./perigee run \
+	  tools/bytecode.lua '$(SHARE)' '$(SHARE)/modules.bytecode' '$(PREFIX)/share/perigee' && \
+	  chmod 644 '$(SHARE)/modules.bytecode')
 	find $(PAGES) README.md SECURITY.md CHANGELOG.md LICENSE -type f ! -name '*.pyc' | \
 	  while read -r file; do install -D -m 644 "$$file" '$(DOC)'/"$$file" || exit 1; done
 	for room in src snabb click moongen; do \
@@ -269,5 +284,5 @@ help:
 
 FORCE:
 
-.PHONY: demo test test-guests guest guest-perigee check bench compat clicktests moongentests \
-  moongensoak clickelements lint manual docs site deb version release install uninstall clean help libraries FORCE
+.PHONY: all bytecode demo test test-guests guest guest-perigee check bench compat clicktests \
+  moongentests moongensoak clickelements lint manual docs site deb version release install uninstall clean help libraries FORCE

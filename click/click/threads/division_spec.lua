@@ -46,11 +46,18 @@ describe("A router's division", function ()
 
   it("lets what several threads send to run on one of them", function ()
     local threads, _, notes = divide("a :: InfiniteSource -> x :: Counter"
-      .. "-> d :: Discard; b :: InfiniteSource -> y :: Counter -> d;"
+      .. "-> d :: Null -> Discard; b :: InfiniteSource -> y :: Counter -> d;"
       .. "StaticThreadSched(a 1, b 2)")
     assert.equal("a1 b2 d1 x1 y2", shown(threads))
     assert.same({"'d' gets packets of several threads: it runs on thread 1, with what "
       .. "is behind it"}, notes)
+  end)
+
+  it("says nothing of where packets end", function ()
+    local threads, _, notes = divide("a :: InfiniteSource -> d :: Discard;"
+      .. "b :: InfiniteSource -> d; StaticThreadSched(a 1, b 2)")
+    assert.equal("a1 b2 d1", shown(threads))
+    assert.same({}, notes)
   end)
 
   it("cuts at a Pipeliner that has a thread", function ()

@@ -32,6 +32,11 @@ void pg_handler_register(struct lua_State *L);
 /* Children get only the descriptors that this process has now (workarounds/children.c). */
 void pg_note_descriptors(void);
 
+/* Know what `make` has compiled of the tree `root` for this version of LuaJIT, before
+ * there are threads; and let this Lua state take modules from there (bytecode.c). */
+void pg_find_bytecode(const char *root, const char *version);
+void pg_use_bytecode(struct lua_State *L);
+
 /* Let files of this Lua state say so when they can't be written (lua_files.c). */
 void pg_open_files(struct lua_State *L);
 

@@ -112,6 +112,15 @@ static void distrust_environment(void)
     unsetenv(variables[i]);
 }
 
+static void find_bytecode(lua_State *L, const char *root)
+{
+  lua_getglobal(L, "jit");
+  lua_getfield(L, -1, "version");
+  pg_find_bytecode(root, lua_tostring(L, -1));
+  lua_settop(L, 0);
+  pg_use_bytecode(L);
+}
+
 static void set_field(lua_State *L, const char *key, const char *value)
 {
   lua_pushstring(L, value);
@@ -165,6 +174,7 @@ int main(int argc, char **argv)
   snprintf(own, sizeof own, "%s/src/?.lua;", root);
   set_path(L, "path", "LUA_PATH", own);
   set_path(L, "cpath", "LUA_CPATH", "");
+  find_bytecode(L, root);
 
   lua_getglobal(L, "require");
   lua_pushliteral(L, "command_line");

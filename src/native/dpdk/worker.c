@@ -69,6 +69,7 @@ static int run_lua(struct hidden *h)
   pg_open_files(L);
   set_path(L, "path", h->path);
   set_path(L, "cpath", h->cpath);
+  pg_use_bytecode(L);
   lua_getglobal(L, "require");
   lua_pushstring(L, h->module);
   if (lua_pcall(L, 1, 1, 0) == 0) {
