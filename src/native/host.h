@@ -13,6 +13,7 @@ struct port;
 struct port_stats;
 struct rte_eth_dev_info;
 struct rte_mbuf;
+struct sockaddr_un;
 
 /* Set the sentence; returns -1, so that `return fail(...)` reads well. */
 int pg_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -44,6 +45,10 @@ bool pg_pool_refused(void);
 
 /* Sleep until this descriptor is ready, or for so long: is it (wait.c)? */
 bool pg_wait_for(int fd, double seconds);
+
+/* A connection to who serves the local socket, SOCK_STREAM or SOCK_SEQPACKET, which doesn't
+ * block; -1 and errno (sys.c). */
+int pg_connect_local(const struct sockaddr_un *address, int type);
 
 /* From now on drop what is to be sent, as tx_unplugged (port_gone.c). */
 void pg_port_set_gone(struct port *port);

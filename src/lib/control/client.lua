@@ -94,18 +94,24 @@ function Connection:line(seconds, anyway)
   end
 end
 
---- What the instance answers to the request. Raises what it says is wrong.
-function Connection:ask(request)
-  local line = self:send(request) and self:line(PATIENCE_SECONDS, true)
+--- The answer in a line that was waited for so many seconds (false: it didn't come;
+--- nil: the end came). Raises what the line says is wrong.
+function Connection:answer(line, seconds)
   if line == false then
     failure.raise("process %d hasn't answered for %d s: its engine doesn't run now",
-      self.pid, PATIENCE_SECONDS)
+      self.pid, seconds)
   elseif not line then
     failure.raise("process %d has ended", self.pid)
   elseif line.error then
     failure.usage("%s", line.error)
   end
   return line.answer
+end
+
+--- What the instance answers to the request. Raises what it says is wrong.
+function Connection:ask(request)
+  return self:answer(self:send(request) and self:line(PATIENCE_SECONDS, true),
+    PATIENCE_SECONDS)
 end
 
 --- Bytes that came behind the last line; they are taken.

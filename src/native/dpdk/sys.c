@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPU time and sleep for the engine, and broken pipes.
+ * CPU time and sleep for the engine, broken pipes, and connections to local sockets.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -9,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -101,4 +104,17 @@ void pg_survive_broken_sockets(void)
 {
   struct sigaction action = {.sa_handler = on_broken_pipe};
   sigaction(SIGPIPE, &action, NULL);
+}
+
+/* A connection to who serves the socket, which doesn't block; -1 and errno. */
+int pg_connect_local(const struct sockaddr_un *address, int type)
+{
+  int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) == 0)
+    return fd;
+  int error = errno;
+  if (fd >= 0)
+    close(fd);
+  errno = error;
+  return -1;
 }

@@ -144,22 +144,9 @@ static void accept_peer(struct hub *h)
     let_go(h, extra, FAULT_SILENT);
 }
 
-/* A connection to who serves the socket, or -1 and errno. */
-int pg_memif_connect_to(const struct sockaddr_un *address)
-{
-  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) == 0)
-    return fd;
-  int error = errno;
-  if (fd >= 0)
-    close(fd);
-  errno = error;
-  return -1;
-}
-
 static void connect_peer(struct hub *h)
 {
-  int fd = pg_memif_connect_to(&h->address);
+  int fd = pg_connect_local(&h->address, SOCK_SEQPACKET);
   if (fd >= 0)
     pg_memif_add_peer(h, fd, AWAIT_HELLO, h->ports);
   else

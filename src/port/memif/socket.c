@@ -56,7 +56,7 @@ static int begin(struct hub *h, bool serves)
   int fd = -1;
   if (h->wake < 0)
     return pg_fail("there is no descriptor for it: %s", strerror(errno));
-  if (serves ? serve(h) < 0 : (fd = pg_memif_connect_to(&h->address)) < 0)
+  if (serves ? serve(h) < 0 : (fd = pg_connect_local(&h->address, SOCK_SEQPACKET)) < 0)
     return serves ? -1 : pg_fail("nobody answers at '%s'; start the process that serves it "
                                  "first (%s)", h->address.sun_path, strerror(errno));
   if (fd >= 0)

@@ -171,7 +171,6 @@ void pg_memif_send_end(int fd, enum fault why);
 void pg_memif_go_live(struct memif *m, struct session *s);
 
 /* hub.c */
-int pg_memif_connect_to(const struct sockaddr_un *address);
 void pg_memif_add_peer(struct hub *h, int fd, enum awaited awaited, struct memif *port);
 void pg_memif_drop(struct hub *h, struct peer *c);
 int pg_memif_start_thread(struct hub *h);

@@ -74,19 +74,6 @@ static bool await(const struct virtio_user *v, int fd, short events, int ms)
   return n >= 0 && !(fds[0].revents & POLLIN);
 }
 
-/* A connection to who serves the socket, or -1. */
-static int connect_to(const struct sockaddr_un *address)
-{
-  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) == 0)
-    return fd;
-  int error = errno;
-  if (fd >= 0)
-    close(fd);
-  errno = error;
-  return -1;
-}
-
 /* The next peer's connection, which blocks with patience; -1: the thread is to end. */
 static int next_peer(struct virtio_user *v)
 {
@@ -96,7 +83,7 @@ static int next_peer(struct virtio_user *v)
   while (fd < 0) {
     if (!await(v, v->listener, POLLIN, v->listener < 0 ? RETRY_MS : -1))
       return -1;
-    fd = v->listener < 0 ? connect_to(&v->address)
+    fd = v->listener < 0 ? pg_connect_local(&v->address, SOCK_STREAM)
                          : accept4(v->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
   }
   int flags = fcntl(fd, F_GETFL);
@@ -272,7 +259,7 @@ static int serve(struct virtio_user *v)
 
 static int find_server(struct virtio_user *v, bool waits)
 {
-  v->first = connect_to(&v->address);
+  v->first = pg_connect_local(&v->address, SOCK_STREAM);
   return v->first < 0 && !waits
            ? pg_fail("nobody answers at '%s'; start the process that serves it first "
                      "(%s)", v->address.sun_path, strerror(errno))

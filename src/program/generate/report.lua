@@ -3,6 +3,7 @@
 
 local cjson = require("cjson")
 local core_lib = require("core.lib")
+local drops = require("lib.traffic.drops")
 local latency = require("lib.traffic.latency")
 local one_way = require("program.generate.one_way")
 local rate = require("lib.traffic.rate")
@@ -53,19 +54,6 @@ local RECORDS = {
   changed = "the script has changed numbers or times, or cut them off: of those packets"
     .. " only the count is measured",
 }
-
--- The sum of such a list ({name, count}), and which there are as text.
-local function drops(list)
-  local total, parts = 0, {}
-  for _, drop in ipairs(list) do
-    if drop.count > 0 then
-      total = total + drop.count
-      parts[#parts + 1] = commas(drop.count) .. " " .. drop.name
-    end
-  end
-  if #parts == 0 then return commas(total), total end
-  return ("%s (%s)"):format(commas(total), table.concat(parts, ", ")), total
-end
 
 local function sent_lines(sent)
   local lines = {

@@ -2,6 +2,7 @@
 -- What `perigee replay` says at its end.
 
 local core_lib = require("core.lib")
+local drops = require("lib.traffic.drops")
 local engine = require("core.app")
 local link = require("core.link")
 local packet = require("core.packet")
@@ -34,19 +35,6 @@ function M.requested(options, r)
   end
   local scheduled = si(per_second(r.packets, r.packets, r.scheduled), "pps")
   return ("the recorded speed times %.10g (%s)"):format(options.speed or 1, scheduled)
-end
-
--- Drops as "3 (1 longer than 10,240 bytes, 2 too short for the port)".
-local function drops(list)
-  local total, parts = 0, {}
-  for _, drop in ipairs(list) do
-    if drop.count > 0 then
-      total = total + drop.count
-      parts[#parts + 1] = commas(drop.count) .. " " .. drop.name
-    end
-  end
-  local detail = #parts > 0 and " (" .. table.concat(parts, ", ") .. ")" or ""
-  return commas(total) .. detail
 end
 
 -- What the ports have counted, together.
@@ -130,7 +118,7 @@ function M.text(options, r)
     ("achieved: %s, %s on the wire"):format(
       si(per_second(r.packets, r.packets, r.seconds), "pps"),
       si(per_second(r.bits, r.packets, r.seconds), "bit/s")),
-    "dropped: " .. drops(r.drops),
+    "dropped: " .. (drops(r.drops)),
   }
   for _, side in ipairs(r.sides or {}) do
     lines[#lines + 1] = ("from %ss, to %s: %s packets, %s bytes"):format(side.side,

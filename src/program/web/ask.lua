@@ -62,15 +62,7 @@ end
 local function begin(connection, request)
   local line = connection:send(request)
     and next_line(connection, C.pg_monotonic() + ANSWER_SECONDS)
-  if line == false then
-    failure.raise("process %d hasn't answered for %d s: its engine doesn't run now",
-      connection.pid, ANSWER_SECONDS)
-  elseif not line then
-    failure.raise("process %d has ended", connection.pid)
-  elseif line.error then
-    failure.usage("%s", line.error)
-  end
-  return line.answer
+  return connection:answer(line, ANSWER_SECONDS)
 end
 
 -- Call f(connection) with one to the instance, which is closed then.
