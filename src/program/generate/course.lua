@@ -87,6 +87,13 @@ local function received(parts)
   return total
 end
 
+-- The same without duplicates: how many of those that were sent have come.
+local function arrived(parts)
+  local total, meters = received(parts), parts.meters
+  for i = 1, #meters do total = total - meters[i].sequence.duplicates end
+  return total
+end
+
 -- When the last packet was received, or `since`.
 local function last_heard(parts, since)
   local meters = parts.meters
@@ -151,7 +158,7 @@ local function drain(parts, options)
   if #parts.meters == 0 then return engine.breathe() end
   local since = C.pg_now()
   local sent = sum(parts.generators, function (g) return g.state.sent end)
-  while received(parts) < sent and not files_ended(parts) and C.pg_signal() == asked
+  while arrived(parts) < sent and not files_ended(parts) and C.pg_signal() == asked
     and C.pg_now() - last_heard(parts, since) < (options.idle or IDLE_S) do
     engine.breathe()
   end
