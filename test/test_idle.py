@@ -49,6 +49,7 @@ PORTS = {
     "xdp": ("xdp:port", None),
     "memif": ("memif:{}/memif,role=server", "memif:{}/memif"),
     "vhost": ("vhost:{}/vhost", "virtio-user:{}/vhost"),
+    "virtio-user": ("virtio-user:{}/vhost,server=1", "vhost:{}/vhost,client=1"),
 }
 
 
@@ -206,6 +207,31 @@ def test_a_capture_is_as_idle(namespace, tmp_path, options):
         wait_until(lambda: program.read() and FRAME + bytes(46) in load(file),
                    lambda: f"the frame: {program.said}")
         assert program.interrupt() == 0, program.said
+
+
+@pytest.mark.parametrize("options, line", [
+    (["--port", "packet:port", "--rate", "3pps"], "achieved:"),
+    (["--receive", "packet:port"], "received: 1 packets"),
+    (["--port", "packet:port", "--receive", "packet:port", "--rate", "3pps"], "lost:"),
+])
+def test_generate_is_as_idle(namespace, tmp_path, options, line):
+    """It sleeps until a packet is due, or comes."""
+    port = Port("packet", namespace, tmp_path / "folder")
+    with running(*port.inside.command(PERIGEE, "generate", *options)) as program, \
+            port.wire() as wire:
+        program.wait_for_engine()
+        wait_until(lambda: program.read() and is_settled(program.pid),
+                   lambda: f"sleep: {program.said}")
+        if "--rate" in options:
+            for _ in range(3):
+                while (data := wire.receive(timeout=20))[12:14] != b"\x08\0":
+                    pass
+                wire.send(data)
+        else:
+            wire.send(FRAME + bytes(46))
+            program.wait_for("  1 packets")
+        assert program.interrupt() == 0, program.said
+    assert line in program.said
 
 
 def ask(connection, text):

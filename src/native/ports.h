@@ -101,6 +101,7 @@ int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offloa
                   bool fast_free);
 
 int pg_port_descriptor(const struct port *port);
+uint32_t pg_port_notify(const struct port *port, bool on);
 
 /* port_gone.c */
 bool pg_port_is_to_go(const struct port *port);

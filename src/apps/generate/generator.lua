@@ -114,6 +114,13 @@ function Generator:done()
   return self.state.sent >= self.count
 end
 
+--- The time of the next packet, on the clock of engine.now().
+function Generator:due_at(now)
+  if self.held or not self.sink or self:done() then return math.huge end
+  if not (self.maker.paced and self.scheduled_from) then return now end
+  return self.scheduled_from + self.maker.schedule.due
+end
+
 function Generator:pull()
   local sink = self.sink
   if self.held or not sink then return end

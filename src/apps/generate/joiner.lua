@@ -19,6 +19,9 @@ function Joiner:link()
 end
 Joiner.unlink = Joiner.link
 
+--- What waits in its inputs the engine sees.
+function Joiner:due_at() return math.huge end
+
 local function move(input, output, n)
   for _ = 1, n do transmit(output, receive(input)) end
 end

@@ -34,6 +34,10 @@ struct perigee_metered {
 -- An hour: no packet is under way for longer, so its time is of another clock.
 local MOST_NS = 3600e9
 
+-- So long after a packet the next is looked for without a pause, so that the time at
+-- which it came is right.
+local AWAKE_S = 1
+
 local Meter = {}
 Meter.__index = Meter
 
@@ -67,6 +71,7 @@ function Meter:new(arg)
     tally = ffi.new("struct perigee_metered"),
     sequence = sequence.new(), latency = latency.new(),
     ns_per_tick = 1e9 / tonumber(C.pg_tsc_hz()), first = false, last = false,
+    sender = false, missing = 0, fewest = 0, next_count = 0,
     base = (arg and arg.stream or 0) * probe.SPAN,
     clock = arg and arg.clock or false, real_now = false, code = false,
   }, Meter)
@@ -161,6 +166,28 @@ local function look_and_pass(self, input, output, n, now)
 end
 
 Meter.needs_packets = true
+
+-- Are packets of its sender under way? As many as are always missing are lost.
+local function is_coming(self, now)
+  local missing = self.sender.state.sent - self.tally.packets
+  self.fewest = math.min(self.fewest, missing)
+  if now >= self.next_count then
+    self.missing, self.fewest, self.next_count = self.fewest, missing, now + AWAKE_S
+  end
+  return missing > self.missing
+end
+
+--- It is to be looked at without a pause while packets come: those of the Generator
+--- `sender` (a field), or, if it is false, any a moment ago.
+function Meter:due_at(now)
+  local awake
+  if self.sender then
+    awake = is_coming(self, now)
+  else
+    awake = self.last and now - self.last < AWAKE_S
+  end
+  return awake and now or math.huge
+end
 
 --- All packets of a burst count as received now.
 function Meter:push()

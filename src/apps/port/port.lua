@@ -216,6 +216,7 @@ function Port:wake_fds()
   if not (self.output.output or self.output.tx) then return {} end
   local of = self.kind.wake_fds
   local fds = of and of(self.port, self.description)
+  self.looked_at = not fds and not self.kind.reads
   if fds then return fds end
   return nil, ("port '%s' has no descriptor to wait for"):format(self.description.text)
 end
@@ -297,6 +298,9 @@ end
 --- Print the statistics.
 function Port:report()
   statistics.print(self.description.text, self.port, self:statistics())
+  if self.looked_at then
+    print("  without a descriptor to wait for: looked at every 100 us or so when idle")
+  end
 end
 
 --- Unplug the device.

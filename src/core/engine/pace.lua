@@ -24,6 +24,9 @@ local MOST_IN_VAIN = 3         -- wake-ups without a packet, in a row
 -- How soon done() is asked again: after a part of the time without a packet, so that
 -- what it waits for is noticed late by that part of it at most.
 local LEAST_ASKED, SHARE_ASKED = 0.01, 1 / 8
+-- So long before something is due at a time (an app's due_at()) the engine is awake, and
+-- looks without a pause: by half as much again as it has overslept of late.
+local LEAST_AWAKE, MOST_AWAKE, SAFETY, FORGOTTEN = 60e-6, 500e-6, 1.5, 1 / 64
 
 local only_controls = false
 
@@ -34,6 +37,7 @@ function pace.only_control(yes) only_controls = yes end
 local last_progress, due = 0ULL, nil
 local load = policy.new()
 local listening, in_vain, by_port = false, 0, false
+local awake_before = LEAST_AWAKE
 
 --- When the breath after the one that began at `began` is due, `Hz` a second: counted
 --- from when that one was due, so that lateness doesn't add up; from `began` if it was
@@ -79,7 +83,16 @@ local function longest(engine, now, limits)
   seconds = math.min(seconds, limits.ends - now, recover.next_start - now,
     pace.patience(now, load.since, limits))
   if limits.timers then seconds = timer.due_within(seconds) end
+  if waking.is_paced() then
+    seconds = math.min(seconds, waking.due(now) - now - awake_before)
+  end
   return outside.patience(seconds)
+end
+
+-- A sleep of so many seconds has lasted longer.
+local function note_overslept(seconds)
+  local less = awake_before * (1 - FORGOTTEN)
+  awake_before = math.min(MOST_AWAKE, math.max(LEAST_AWAKE, less, seconds * SAFETY))
 end
 
 -- Peers don't tell of packets any more.
@@ -102,7 +115,9 @@ local function wait(seconds, limits)
   local began = C.pg_now()
   local woken = C.pg_wait(seconds)
   stop_listening()
-  after_sleep(woken, C.pg_now() - began, limits)
+  local slept = C.pg_now() - began
+  if woken == 0 then note_overslept(slept - seconds) end
+  after_sleep(woken, slept, limits)
 end
 
 -- A breath moved no packet.
@@ -114,13 +129,14 @@ local function rest(engine, limits)
   local eager = only_controls or engine.sleep_mode == "eager"
   local what = load:idle(now, C.pg_wait_cost())
   if what == "nap" and not eager then
+    if waking.is_paced(engine.tick_Hz) then return false end
     C.pg_sleep(policy.NAP_SECONDS)
     return true
   end
   local seconds = in_vain < MOST_IN_VAIN and longest(engine, now, limits)
   if not seconds or any_waiting() then
     stop_listening()
-    return sleep_longer(engine)
+    return not waking.is_paced(engine.tick_Hz) and sleep_longer(engine)
   end
   if seconds < NO_SLEEP_SECONDS then return false end
   if not listening and waking.notify(true) then

@@ -140,6 +140,25 @@ describe("the sleep until something comes", function ()
     assert.same({}, told)
   end)
 
+  it("ends before an app is due, which is looked for without a pause", function ()
+    local before, due = slept_times(), math.huge
+    local app = {pull = function () end, due_at = function () return due end}
+    assert.is_true(slept({a = app}, {asked = 0.01}) >= 9.9)
+    due = C.pg_now() + 1
+    assert.is_true(slept({a = app}, {asked = 0.01}) >= 9.9)
+    assert.equal(before + 4, slept_times())
+    local engine = {sleep = 0, maxsleep = 100, tick_Hz = 1000, sleep_mode = "adaptive"}
+    for _, seconds in ipairs{0, 1e-6, 50e-6} do
+      due = C.pg_now() + seconds
+      assert.is_false(pace.breath(engine, C.pg_now()))
+    end
+    app.wake_fds = function () return nil, "no descriptor" end
+    due = math.huge
+    assert.is_false(slept({a = app}, {}) == nil)
+    assert.is_false(pace.breath(engine, C.pg_now()))
+    assert.same({0, before + 4}, {engine.sleep, slept_times()})
+  end)
+
   it("isn't where an app has to be looked at", function ()
     local before = slept_times()
     slept({a = {pull = function () end}}, {})

@@ -14,6 +14,7 @@ waking.LONGEST_SECONDS = 0.2
 local apps, region_with, called_before = {}, {}, {}
 local stale, problem, longest, notified = true, "not known yet", 0, {}
 local may_be_restless = {} -- apps that have to do without packets at times
+local paced = {} -- apps that know when
 local pending = {n = 0}
 
 --- The graph is another one: its apps by name; those in regions (a set); those of which
@@ -42,7 +43,7 @@ function waking.changed() stale = true end
 
 -- Why the app has to be called in every breath, or nil.
 local function reason(name, app)
-  if app.wake_fds then return nil end
+  if app.wake_fds or app.due_at then return nil end
   if app.pull and not app.needs_packets then return "it has a pull()" end
   if called_before[name] then return "its push() does something in each breath" end
   if app.push and not (app.needs_packets or region_with[name]) then
@@ -71,6 +72,9 @@ local function add_port(name, app)
 end
 
 local function collect(tick_Hz)
+  for _, app in pairs(apps) do
+    if app.due_at then paced[#paced + 1] = app end
+  end
   if C.pg_wait_clear() < 0 then return "there are no descriptors left" end
   for name, app in pairs(apps) do
     local why = reason(name, app)
@@ -91,13 +95,31 @@ for _, f in ipairs{reason, seconds_of, add_port, collect, waking.arrange} do
   jit.off(f)
 end
 
+local function look_at_graph(tick_Hz)
+  stale, longest, notified = false, waking.LONGEST_SECONDS, {}
+  may_be_restless, paced = {}, {}
+  problem = collect(tick_Hz)
+end
+jit.off(look_at_graph)
+
+--- Has the graph apps that do things at a time (their due_at()), so that it is to be
+--- looked at without a pause where it can't sleep until something happens?
+function waking.is_paced(tick_Hz)
+  if stale then look_at_graph(tick_Hz) end
+  return #paced > 0
+end
+
+--- When the first of these apps has to be called though no packet comes, as seen `now`.
+function waking.due(now)
+  local due = math.huge
+  for i = 1, #paced do due = math.min(due, paced[i]:due_at(now)) end
+  return due
+end
+
 --- Can the engine sleep until something happens, where tick() is called `tick_Hz` times
 --- a second? How long at most, in seconds; or nil and why not.
 function waking.look(tick_Hz)
-  if stale then
-    stale, longest, notified, may_be_restless = false, waking.LONGEST_SECONDS, {}, {}
-    problem = collect(tick_Hz)
-  end
+  if stale then look_at_graph(tick_Hz) end
   if problem then return nil, problem end
   for i = 1, #may_be_restless do
     local app = may_be_restless[i]

@@ -155,15 +155,55 @@ int pg_device_start(uint16_t id, bool promiscuous)
   return status;
 }
 
-static int start(struct port *port, const struct port_setup *how)
+/* What DPDK says of drivers that can't tell when something comes is no news. */
+static void hush(uint32_t before[3], bool quiet)
+{
+  static const char *const names[] = {"lib.ethdev", "lib.eal", "pmd.net.virtio.init"};
+  for (size_t i = 0; i < RTE_DIM(names); i++) {
+    int type = rte_log_register(names[i]);
+    if (quiet)
+      before[i] = type < 0 ? 0 : rte_log_get_level(type);
+    if (before[i] > 0 && before[i] <= RTE_LOG_INFO)
+      rte_log_set_level(type, quiet ? (uint32_t)RTE_LOG_CRIT : before[i]);
+  }
+}
+
+static int find_descriptor(const struct port *port)
+{
+  uint32_t before[3];
+  hush(before, true);
+  int fd = rte_eth_dev_rx_intr_ctl_q_get_fd(port->id, port->queue);
+  hush(before, false);
+  return fd;
+}
+
+static int start_once(struct port *port, const struct port_setup *how)
 {
   struct rte_eth_dev_info info;
   int status = rte_eth_dev_info_get(port->id, &info);
   if (status < 0 || (status = configure(port, how, &info)) < 0 ||
       (status = pg_device_start(port->id, how->promiscuous)) < 0)
     return status;
+  port->interrupts = port->interrupts && find_descriptor(port) >= 0;
   bool some = how->spread > 1 && (how->first > 0 || how->spread < how->rx);
   return some ? fill_reta(port->id, info.reta_size, how->spread, how->first) : 0;
+}
+
+/* Where the driver is asked for interrupts and refuses to start with them, without. */
+static int start(struct port *port, const struct port_setup *how)
+{
+  uint32_t before[3];
+  bool tries = port->interrupts;
+  if (tries)
+    hush(before, true);
+  int status = start_once(port, how);
+  if (tries)
+    hush(before, false);
+  if (status == 0 || !tries)
+    return status;
+  rte_eth_dev_stop(port->id);
+  port->interrupts = 0;
+  return start_once(port, how);
 }
 
 /* Has the device so many queues? */
@@ -212,9 +252,24 @@ int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offloa
     .fast_free = fast_free});
 }
 
-/* The descriptor that is ready when there is something to receive, of a driver that can
- * tell (port->interrupts); -1 if it has none. */
+/* The descriptor that is ready when there is something to receive; -1 if the driver can't
+ * tell. */
 int pg_port_descriptor(const struct port *port)
 {
-  return port->started ? rte_eth_dev_rx_intr_ctl_q_get_fd(port->id, port->queue) : -1;
+  return port->interrupts && !port->gone
+           ? rte_eth_dev_rx_intr_ctl_q_get_fd(port->id, port->queue)
+           : -1;
+}
+
+/* Let the card tell of packets by its descriptor, or no more. What came before is in its
+ * ring by the next look. */
+uint32_t pg_port_notify(const struct port *port, bool on)
+{
+  if (!port->interrupts || port->gone)
+    return 0;
+  if (on)
+    rte_eth_dev_rx_intr_enable(port->id, port->queue);
+  else
+    rte_eth_dev_rx_intr_disable(port->id, port->queue);
+  return 1;
 }

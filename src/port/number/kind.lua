@@ -5,6 +5,7 @@ local ffi = require("ffi")
 local C = require("core.native")
 local arguments = require("lib.port.arguments")
 local failure = require("core.failure")
+local interrupts = require("lib.port.interrupts")
 local opened = require("lib.port.opened")
 local pci_device = require("lib.hardware.pci_device")
 
@@ -18,6 +19,9 @@ local number = {
   args = arguments.of_devices,
   mtu = 9600,
   has_queues = true,
+  rx_interrupts = true,
+  wake_fds = interrupts.wake_fds,
+  notify = interrupts.notify,
 }
 
 function number.device(text)

@@ -2,6 +2,7 @@
 -- A PCI device, named by its address.
 
 local arguments = require("lib.port.arguments")
+local interrupts = require("lib.port.interrupts")
 local needs = require("lib.port.needs")
 local sriov_env = require("lib.hardware.sriov_env")
 local one_queue = require("lib.hardware.one_queue")
@@ -20,6 +21,9 @@ local pci = {
   args = arguments.of_devices,
   mtu = 9600,
   takes_shared = true,
+  rx_interrupts = true,
+  wake_fds = interrupts.wake_fds,
+  notify = interrupts.notify,
 }
 
 function pci.device(text)

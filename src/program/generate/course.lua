@@ -59,6 +59,7 @@ local function parts_of(directions)
     for _, lane in ipairs(d.lanes) do
       add(parts.generators, apps[lane.generator])
       add(parts.meters, apps[lane.meter])
+      if d.port and d.receive then apps[lane.meter].sender = apps[lane.generator] end
       if d.port then add(parts.sinks, apps[lane.generator].sink) end
     end
     if d.join then add(parts.sinks, apps[d.join].output.output) end
@@ -122,14 +123,15 @@ local function ending(parts, options)
   if options.port then
     local stays = options.interactive
     return function ()
-      return not stays and all_done(parts.generators) or engine.now() >= ends
+      return not stays and all_done(parts.generators) or engine.now() >= ends, ends
     end
   end
   local count, idle = options.count or math.huge, options.idle or math.huge
   return function ()
     local heard = last_heard(parts, 0)
+    local quiet = heard > 0 and heard + idle or math.huge
     return received(parts) >= count or engine.now() >= ends or files_ended(parts)
-      or heard > 0 and C.pg_now() - heard >= idle
+      or C.pg_now() >= quiet, math.min(ends, quiet)
   end
 end
 

@@ -88,6 +88,7 @@ function M.run(args)
   local directions = graph.directions(options)
   engine.busywait = true
   if options.resolve then resolve.run(options, directions[1], stream) end
+  engine.busywait = false -- but for what is due, and as long as packets come
   engine.configure(graph.make(directions))
   local began = unix_seconds()
   local lines = options.json_lines and live.start(directions, options.json_lines)
