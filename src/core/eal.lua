@@ -33,7 +33,7 @@ local ENOUGH_HUGE_MB = 128
 
 -- Address space: of it only what is touched is used. But DPDK keeps 48 bytes a page of
 -- 4 KB for it (struct rte_memseg): 12 MB for each GB.
-local plain_memory_mb = 1536
+local plain_memory_mb = 832
 
 --- Where there are no hugepages, let DPDK use so many MB at least. To be called before
 --- it starts.

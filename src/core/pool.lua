@@ -17,7 +17,7 @@ local REFILL = C.FREELIST_SIZE / 4
 
 -- Sizes in packets, of each NUMA node's pool. It begins small, so that a host has room
 -- for many idle processes, and grows as soon as a burst needs more.
-local initial, most = 1024, 262144
+local initial, most = 512, 262144
 local PACKET_MB, OTHER_MB = 11 / 1024, 256 -- memory of each, and of all else
 
 --- Let each NUMA node's pool grow to `n` packets (default 262,144). To be called before

@@ -19,6 +19,13 @@ struct port_stats {
   uint64_t imissed, ierrors, oerrors, rx_nombuf;
 };
 
+/* Whether a card interrupts when packets come (port_interrupt.c). */
+struct port_proof {
+  uint64_t seen;             /* packets received, at the last look */
+  uint8_t given, missed;     /* how often it did, and didn't */
+  bool waits;                /* it may */
+};
+
 /* One port, plugged. Counted in packets unless the name says bytes. */
 struct port {
   uint16_t id;
@@ -54,6 +61,7 @@ struct port {
   const struct own_driver *own; /* instead of DPDK (driver.h), or NULL */
   void *state;               /* of that driver */
   struct port_stats past;    /* of the devices that it had before */
+  struct port_proof proof;   /* of interrupts */
   double quiet_until;        /* about a guest (port/vhost) */
   char name[64];             /* of the device */
   char keeps[16];            /* kernel interface that is to stay as it is, or "" */
@@ -100,7 +108,10 @@ int pg_port_start_as(struct port *port, const struct port_setup *how);
 int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
                   bool fast_free);
 
+
+/* port_interrupt.c */
 int pg_port_descriptor(const struct port *port);
+bool pg_port_interrupts(struct port *port);
 uint32_t pg_port_notify(const struct port *port, bool on);
 
 /* port_gone.c */

@@ -251,25 +251,3 @@ int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offloa
     .spread = port->queues, .promiscuous = promiscuous, .offload = offload,
     .fast_free = fast_free});
 }
-
-/* The descriptor that is ready when there is something to receive; -1 if the driver can't
- * tell. */
-int pg_port_descriptor(const struct port *port)
-{
-  return port->interrupts && !port->gone
-           ? rte_eth_dev_rx_intr_ctl_q_get_fd(port->id, port->queue)
-           : -1;
-}
-
-/* Let the card tell of packets by its descriptor, or no more. What came before is in its
- * ring by the next look. */
-uint32_t pg_port_notify(const struct port *port, bool on)
-{
-  if (!port->interrupts || port->gone)
-    return 0;
-  if (on)
-    rte_eth_dev_rx_intr_enable(port->id, port->queue);
-  else
-    rte_eth_dev_rx_intr_disable(port->id, port->queue);
-  return 1;
-}

@@ -22,6 +22,7 @@ local number = {
   rx_interrupts = true,
   wake_fds = interrupts.wake_fds,
   notify = interrupts.notify,
+  tend = interrupts.tend,
 }
 
 function number.device(text)

@@ -24,6 +24,7 @@ local pci = {
   rx_interrupts = true,
   wake_fds = interrupts.wake_fds,
   notify = interrupts.notify,
+  tend = interrupts.tend,
 }
 
 function pci.device(text)
