@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cards that interrupt when something comes (rte_eth_dev_rx_intr_enable). Some drivers
- * promise that and don't: net_e1000_em of DPDK 22.11 leaves the vector of a card with
- * MSI-X unset. So an engine relies on interrupts once they have come with packets, and
- * looks at the card until then.
+ * Cards that interrupt when something comes (rte_eth_dev_rx_intr_enable). Drivers may
+ * promise that and not do it. So an engine relies on interrupts once they have come with
+ * packets, and looks at the card until then.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -31,6 +31,8 @@
 enum {
   STEP_US = 100000,
   GRACE_STEPS = 10,          /* from the interruption to the end */
+  IDLE_STEPS = 5,            /* between looks while all are asleep, and no more than */
+  IDLE_SHARE = 4,            /* this part of the patience */
   BUSY_NS = 1000000          /* of CPU time in a step: it has been at work */
 };
 
@@ -171,35 +173,39 @@ static bool had_its_chance(struct reader *r)
   return state == 'S' || state == 'D';
 }
 
-static void look_at(struct reader *r, int most_strikes)
+/* False: it has nothing to do. */
+static bool look_at(struct reader *r, int most_strikes)
 {
   uint64_t looks = __atomic_load_n(&r->looks, __ATOMIC_RELAXED);
   if (!__atomic_load_n(&r->watched, __ATOMIC_ACQUIRE) ||
       __atomic_load_n(&r->asleep, __ATOMIC_RELAXED) || looks != r->seen) {
     r->seen = looks;
     r->strikes = 0;
-    return;
+    return r->watched && !__atomic_load_n(&r->asleep, __ATOMIC_RELAXED);
   }
   if (!had_its_chance(r))
-    return;
+    return true;
   r->strikes++;
   if (r->strikes == most_strikes)
     interrupt(r);
   else if (r->strikes == most_strikes + GRACE_STEPS)
     give_up(r);
+  return true;
 }
 
 /* If the process is stopped, or the machine suspended, so is this thread: it counts
  * its own steps, and no seconds. */
 static void *watch(void *ignored)
 {
-  for (;;) {
-    usleep(STEP_US);
+  for (int steps = 1;;) {
+    usleep(steps * STEP_US);
     pthread_mutex_lock(&pg_readers_lock);
     int most_strikes = __atomic_load_n(&patience, __ATOMIC_ACQUIRE);
+    bool any_awake = false;
     for (struct reader *r = pg_readers; r && most_strikes; r = r->next)
-      look_at(r, most_strikes);
+      any_awake |= look_at(r, most_strikes);
     pthread_mutex_unlock(&pg_readers_lock);
+    steps = any_awake ? 1 : RTE_MIN(IDLE_STEPS, RTE_MAX(most_strikes / IDLE_SHARE, 1));
   }
   return ignored;
 }
