@@ -24,9 +24,10 @@ local MOST_IN_VAIN = 3         -- wake-ups without a packet, in a row
 -- How soon done() is asked again: after a part of the time without a packet, so that
 -- what it waits for is noticed late by that part of it at most.
 local LEAST_ASKED, SHARE_ASKED = 0.01, 1 / 8
--- So long before something is due at a time (an app's due_at()) the engine is awake, and
--- looks without a pause: by half as much again as it has overslept of late.
-local LEAST_AWAKE, MOST_AWAKE, SAFETY, FORGOTTEN = 60e-6, 500e-6, 1.5, 1 / 64
+-- So long before something is due at a time (an app's due_at()) the engine is awake,
+-- and looks without a pause: half as long again as it has overslept of late.
+local LEAST_AWAKE, MOST_AWAKE, SAFETY = 60e-6, 500e-6, 1.5
+local FORGOTTEN = 1 / 64
 
 local only_controls = false
 
