@@ -8,6 +8,7 @@ import pytest
 
 from helpers.command import PERIGEE, running, wait_until
 from helpers.control import Client, wait_for_socket
+from helpers.web import web
 
 TEXT = ('TimedSource(0.001, "x") -> c :: Counter -> s :: Switch(0) -> d :: Discard;'
         's[1] -> e :: Discard;')
@@ -95,6 +96,19 @@ def test_several_cpus_answer_as_one(words):
         assert "only elements' handlers" in client.ask(do="write", handler="stop")["error"]
         process.send(2)
         process.finish()
+
+
+def test_by_http_only_with_the_token():
+    request = {"request": {"do": "read", "handler": "c.count"}}
+    with told("click", "-e", TEXT) as (process, client):
+        with web(process.pid) as server:
+            assert server.get("control", **request)["answer"]["value"].isdigit()
+        with web("--no-token", process.pid) as server:
+            for do in "read", "write", "reconfigure":
+                request["request"]["do"] = do
+                assert "needs the token" in server.refused("control", request)[1]
+            assert server.get("control", request={"do": "info"})["answer"]["apps"]
+        client.ask(do="write", handler="stop")
 
 
 def graph(size):

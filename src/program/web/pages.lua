@@ -172,6 +172,10 @@ function answers.capture(self, request)
     number(request, "seconds", 3, MOST_SECONDS)), PCAPNG
 end
 
+-- What may use files as this user does, or run another configuration, is for who has
+-- the token, not for all users of the machine (--no-token).
+local WITH_TOKEN = {read = true, write = true, reconfigure = true}
+
 -- A request of the control socket (doc/control.md) that has one answer.
 function answers.control(self, request)
   local wanted_of_it = request.request
@@ -179,6 +183,9 @@ function answers.control(self, request)
     failure.usage("request is an object, such as {\"do\": \"statistics\"}")
   elseif wanted_of_it["do"] == "trace" or wanted_of_it["do"] == "capture" then
     failure.usage("%s has a path of its own: /api/%s", wanted_of_it["do"],
+      wanted_of_it["do"])
+  elseif WITH_TOKEN[wanted_of_it["do"]] and not self.token then
+    failure.usage("%s needs the token: start `perigee web` without --no-token",
       wanted_of_it["do"])
   end
   return {answer = ask.once(instance_of(self, request), wanted_of_it)}
@@ -219,8 +226,8 @@ end
 --- model = the path of the model's table. And a function to be called often, which
 --- keeps the history.
 function pages.serve(options)
-  local self = {only = options.only, model = options.model, graphs = {},
-    watch = watch.new(options.only)}
+  local self = {only = options.only, token = options.token, model = options.model,
+    graphs = {}, watch = watch.new(options.only)}
   local function serve(request)
     local refusal = access.refusal(request, options)
     if refusal then return say(403, refusal) end
