@@ -219,7 +219,7 @@ DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
 
 # Pages and READMEs lie in two places, and link to each other: each has links to the
 # other's folders.
-PAGES := doc examples contrib packaging/README.md packaging/systemd packaging/kubernetes \
+PAGES := doc examples contrib packaging/README.md packaging/systemd packaging/kubernetes packaging/helm \
   packaging/container
 
 # Made by the program itself, from what --help prints.

@@ -14,7 +14,7 @@ import pytest
 from helpers.command import ROOT, check, run
 
 sys.path.insert(0, str(ROOT / "tools" / "release"))
-import places  # noqa: E402
+import versions  # noqa: E402
 
 VERSION = "9.8.7"
 EMPTY = {name: "" for name in ("KEY", "TESTED", "SUITES", "DRY")}
@@ -49,15 +49,15 @@ def pristine(tmp_path_factory):
                            capture_output=True).stdout
     subprocess.run(["xargs", "-0", "cp", "--parents", "-t", tree], check=False, input=names,
                    cwd=ROOT, stderr=subprocess.DEVNULL)  # what was deleted isn't there
-    changelog = tree / places.CHANGELOG
+    changelog = tree / versions.CHANGELOG
     text = changelog.read_text()
-    if not places.heading(tree).startswith("Since "):  # a release is being made
+    if not versions.heading(tree).startswith("Since "):  # a release is being made
         changelog.write_text(text.replace("\n## ", "\n## Since it\n\n- More.\n\n## ", 1))
     git(tree, "init", "-q", "-b", "main")
     commit(tree)
     result = run("make", "-s", "-C", tree, "version", f"VERSION={VERSION}", env=ENV)
     assert result.returncode == 0, result.stderr
-    assert f"version {VERSION}, from {places.current()}:" in result.stdout
+    assert f"version {VERSION}, from {versions.current()}:" in result.stdout
     return tree
 
 
@@ -70,16 +70,16 @@ def tree(pristine, tmp_path):
 
 @pytest.mark.fast
 def test_the_version_is_the_same_everywhere():
-    assert places.different() == []
+    assert versions.different() == []
 
 
 def test_a_version_is_written_everywhere(pristine):
-    assert places.different(pristine) == [] and places.current(pristine) == VERSION
-    day = places.utc_now().date().isoformat()
-    head, debian_day = places.heading(pristine), places.debian_head(pristine)[1]
+    assert versions.different(pristine) == [] and versions.current(pristine) == VERSION
+    day = versions.utc_now().date().isoformat()
+    head, debian_day = versions.heading(pristine), versions.debian_head(pristine)[1]
     assert head == f"{VERSION} ({debian_day})" and debian_day <= day
     changed = git(pristine, "diff", "--stat", "--name-only").split()
-    assert {"Makefile", places.CHANGELOG, places.DEBIAN} < set(changed)
+    assert {"Makefile", versions.CHANGELOG, versions.DEBIAN} < set(changed)
     for line in git(pristine, "diff", "-U0").splitlines():
         if line.startswith("+") and not line.startswith("+++") and "--" not in line:
             assert VERSION in line or line in ("+", "+  * See CHANGELOG.md."), line
@@ -160,7 +160,7 @@ def test_what_a_release_wants(tree):
     (tree / "new.txt").touch()
     refused("the tree isn't as it was committed: ?? new.txt")
     (tree / "new.txt").unlink()
-    changelog = tree / places.CHANGELOG
+    changelog = tree / versions.CHANGELOG
     changelog.write_text(changelog.read_text().replace(f"## {VERSION} (", "## Since ("))
     commit(tree)
     refused("newest heading is 'Since (")

@@ -5,8 +5,8 @@ import json
 import re
 import subprocess
 
-import places
-from places import Wrong
+import versions
+from versions import Wrong
 
 RESULT = "build/test/result.json"
 
@@ -39,20 +39,20 @@ def check_tag(root, version):
 
 
 def check_places(root, version):
-    if places.current(root) != version:
-        raise Wrong(f"the Makefile says {places.current(root)}: make version "
+    if versions.current(root) != version:
+        raise Wrong(f"the Makefile says {versions.current(root)}: make version "
                     f"VERSION={version} sets it, then commit")
-    for sentence in places.different(root):
+    for sentence in versions.different(root):
         raise Wrong(f"{sentence}: make version sets both")
 
 
 def check_changelog(root, version):
-    head, day = places.heading(root), places.debian_head(root)[1]
+    head, day = versions.heading(root), versions.debian_head(root)[1]
     if head != f"{version} ({day})":
-        raise Wrong(f"{places.CHANGELOG}'s newest heading is '{head}', not '{version} "
-                    f"({day})', with the day of {places.DEBIAN}")
-    if day > places.utc_now().date().isoformat():
-        raise Wrong(f"{places.CHANGELOG} says {day}, which is to come")
+        raise Wrong(f"{versions.CHANGELOG}'s newest heading is '{head}', not '{version} "
+                    f"({day})', with the day of {versions.DEBIAN}")
+    if day > versions.utc_now().date().isoformat():
+        raise Wrong(f"{versions.CHANGELOG} says {day}, which is to come")
 
 
 def check_tests(root, tested):

@@ -19,6 +19,8 @@ PLACES = [
     ("contrib/python/pyproject.toml", r'^version = "', r'"$'),
     ("packaging/kubernetes/click.yaml", r"image: perigee:", r"$"),
     ("packaging/kubernetes/daemonset.yaml", r"image: perigee:", r"$"),
+    ("packaging/helm/perigee/Chart.yaml", r'^appVersion: "', r'"$'),
+    ("packaging/helm/perigee/Chart.yaml", r"^version: ", r"$"),
     ("SECURITY.md", r"the last release \(", r"\)"),
     ("doc/production.md", r"registry\.example/perigee:", r"(?= |$)"),
     ("doc/control.md", r'"program":"run","version":"', r'"'),
@@ -44,7 +46,8 @@ class Place:
         text = (self.root / self.name).read_text()
         found = [match[2] for match in self.pattern().finditer(text)]
         if not found:
-            raise Wrong(f"{self.name} has no version where one was (tools/release/places.py)")
+            raise Wrong(f"{self.name} has no version where one was "
+                        "(tools/release/versions.py)")
         return found
 
     def write(self, version):
@@ -73,11 +76,17 @@ def current(root=ROOT):
     return places(root)[0].versions()[0]
 
 
+def padded(version):
+    """MAJOR.MINOR.PATCH: charts have no shorter one."""
+    return version + ".0" * (2 - version.count("."))
+
+
 def different(root=ROOT):
     """Sentences: the places that don't have the Makefile's version."""
     version = current(root)
     found = [f"{place.name} says {said}, the Makefile {version}"
-             for place in places(root) for said in place.versions() if said != version]
+             for place in places(root) for said in place.versions()
+             if padded(said) != padded(version)]
     if debian_head(root)[0] != version:
         found.append(f"{DEBIAN} says {debian_head(root)[0]}, the Makefile {version}")
     return found
