@@ -8,8 +8,14 @@ is less. Shared memory is in small pages as a rule, which many flows feel. Then,
 number, the CPU time that a process takes until it finds a flow of one that was killed, and
 until it has all, without packets (ms); and the time to find one in between, or that there
 is none (us).
+Last, cycles a packet of a NAT with a million flows (bench/run click), of which each packet
+is one's, with and without --keep, in turn.
 """
-from suite import measure
+import os
+import random
+import tempfile
+
+from suite import click, measure, traffic
 
 SIZES = ((1 << 10, "1 k"), (1 << 16, "64 k"), (1 << 20, "1 M"))
 
@@ -17,6 +23,32 @@ SIZES = ((1 << 10, "1 k"), (1 << 16, "64 k"), (1 << 20, "1 M"))
 def script(*args):
     return [float(word) for word in measure.command(
         [measure.PERIGEE, "run", measure.ROOT / "bench/lua/keep.lua", *args], 300).split()]
+
+
+NAT = "nat, 1,000,000 flows"
+
+
+def nat(quick, rounds):
+    """The row of a NAT that is kept beside one that isn't."""
+    configuration, packets, _ = click.CASES[NAT]
+    device = traffic.DEVICE % traffic.write("keep", packets(random.Random(1)))
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        os.environ["PERIGEE_KEEP_ROOT"] = folder
+        text = os.path.join(folder, "nat.click")
+        with open(text, "w") as file:
+            file.write(configuration())
+
+        def cycles(*options):
+            return measure.script_cycles("click", text, 0.4 if quick else 2,
+                                         click.WARM_UPS[NAT], vdev=device,
+                                         timeout=300, options=options)
+
+        try:
+            found = measure.in_turn(rounds, {"kept": lambda: cycles("--keep", "nat"),
+                                             "plain": cycles})
+        finally:
+            del os.environ["PERIGEE_KEEP_ROOT"]
+    return measure.paired_row(NAT + ", kept beside not", found["kept"], found["plain"])
 
 
 def run(quick, rounds=None):
@@ -40,4 +72,4 @@ def run(quick, rounds=None):
             rows.append({"name": what % size, "cycles": min(times), "min": min(times),
                          "max": max(times), "reference": None, "ratio": None,
                          "limit": None, "processes": len(times)})
-    return rows
+    return rows + [nat(quick, rounds)]

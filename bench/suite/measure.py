@@ -58,12 +58,12 @@ def cycles_of(text):
     return seconds * hertz / packets
 
 
-def script_cycles(name, *args, vdev=None, timeout=60):
+def script_cycles(name, *args, vdev=None, timeout=60, options=()):
     """Cycles a packet of a program in bench/lua, which prints such a line.
 
-    `vdev`: DPDK makes this device first, as its port 0.
+    `vdev`: DPDK makes this device first, as its port 0. `options`: of perigee's.
     """
-    options = ["--eal", "--vdev=" + vdev] if vdev else []
+    options = [*options, *(["--eal", "--vdev=" + vdev] if vdev else [])]
     return cycles_of(command(
         [PERIGEE, *options, "run", ROOT / "bench" / "lua" / (name + ".lua"), *args],
         timeout))

@@ -24,7 +24,7 @@
 #include "former.h"
 
 enum {
-  BITS = 64, PER_OCTAVE = 8, LATEST = FORMER_BUCKETS - 1,
+  BITS = 64, BLOCK = 512, PER_OCTAVE = 8, LATEST = FORMER_BUCKETS - 1,
   SHRINK = 256 << 10 /* bytes that the kernel takes back at once */
 };
 
@@ -223,7 +223,8 @@ bool pg_keep_former_hints(struct keep_former *f, int fd, uint64_t inode)
 {
   struct stat s;
   if (fstat(fd, &s) || !S_ISREG(s.st_mode) || s.st_uid != geteuid() ||
-      s.st_mode & 077 || s.st_nlink > 1 || s.st_size < HINT_HEADER)
+      s.st_mode & 077 || s.st_nlink > 1 || s.st_size < HINT_HEADER ||
+      (uint64_t)s.st_blocks * BLOCK < (uint64_t)s.st_size) /* holes need memory */
     return false;
   f->hints_size = (uint64_t)s.st_size;
   f->hints = map(fd, f->hints_size, PROT_READ, MAP_SHARED);
