@@ -92,7 +92,7 @@ end)
 local CONFIGURATIONS = {
   IPRewriter = "drop", TCPRewriter = "drop", UDPRewriter = "drop",
   IPAddrRewriter = "drop", IPAddrPairRewriter = "drop", ICMPPingRewriter = "drop",
-  ControlSocket = "UNIX, /nonexistent/x", IPFilter = "allow all", RegexMatcher = "abc",
+  ControlSocket = "UNIX, /dev/null/x", IPFilter = "allow all", RegexMatcher = "abc",
   CheckIPHeader = "", ARPQuerier = "1.0.0.1, 0:0:0:0:0:1",
 }
 

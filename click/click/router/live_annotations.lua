@@ -42,7 +42,7 @@ local function add(set, offset, size)
   end
 end
 
---- What elements of the router look at: a set of texts as "note16[3]"; or nil, if one
+--- What elements of the router look at: a set of texts as "note8[6]"; or nil, if one
 --- doesn't say.
 function live_annotations.by(router)
   local set = {}

@@ -33,7 +33,7 @@ describe("click.router.live_annotations", function ()
     assert.same({}, places("Idle -> EtherMirror -> Discard"))
     assert.same({"note8[33]"}, places("Idle -> Paint(1) -> CheckPaint(1) -> Discard"))
     assert.same({"note8[21]"}, places("Idle -> CheckPaint(1, 5) -> Discard"))
-    assert.same({"note16[3]", "note32[4]"},
+    assert.same({"note32[4]", "note8[6]"},
       places("Idle -> DropBroadcasts -> StaticIPLookup(0/0 0) -> Discard"))
     assert.same({"note16[1]", "note16[2]", "note8[28]"}, places(
       "Idle -> IPRewriter(REPLY_ANNO 12, keep 0 0) -> Discard"))
