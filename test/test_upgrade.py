@@ -13,6 +13,7 @@ import struct
 import pytest
 
 from helpers.command import PERIGEE, run, running, wait_until
+from helpers.network import Namespace
 from test_keep import CHUNKS, NAT, Net, environment, pass_on  # noqa: F401 (a fixture)
 
 QUIET = "RatedSource(RATE 10) -> Discard"
@@ -102,6 +103,61 @@ def test_no_packet_is_lost_or_comes_twice(environment, cpus):  # noqa: F811
             after = sent
             wait_until(exchange, lambda: f"packets; the router said {router.said}")
         assert came == list(range(came[-1] + 1))
+
+
+def index_of(namespace, name):
+    return namespace.run("cat", f"/sys/class/net/{name}/ifindex").stdout
+
+
+def test_taps_are_passed_on(environment):  # noqa: F811
+    """They stay, and up, and numbered frames that go through them come each once."""
+    bridge = "FromDPDKDevice(0) -> ToDPDKDevice(1); FromDPDKDevice(1) -> ToDPDKDevice(0)"
+    with contextlib.ExitStack() as stack:
+        namespace = Namespace("taps")
+        stack.callback(namespace.remove)
+        stack.enter_context(ended(environment))
+        process = stack.enter_context(running(*namespace.command(
+            str(PERIGEE), "--keep", "taps", "click", "-e", bridge, "--device", "0=tap:t0",
+            "--device", "1=tap:t1"), env=environment))
+        process.wait_for_engine()
+        for name in "t0", "t1":
+            wait_until(lambda: namespace.run("ip", "link", "set", name, "up").returncode == 0,
+                       name)
+        sender, receiver = (stack.enter_context(raw_socket(namespace, name))
+                            for name in ("t0", "t1"))
+        places = [index_of(namespace, name) for name in ("t0", "t1")]
+        came, sent, after = [], 0, 10
+
+        def exchange():
+            nonlocal sent
+            if sent - len(came) < WINDOW:
+                sender.send(struct.pack("!12sHI46x", b"\x02" * 12, 0x88b5, sent))
+                sent += 1
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    frame, (_, _, kind, _, _) = receiver.recvfrom(100)
+                    if frame[12:14] == b"\x88\xb5" and kind != socket.PACKET_OUTGOING:
+                        came.append(struct.unpack_from("!I", frame, 14)[0])
+            return came and came[-1] > after
+        wait_until(exchange, lambda: process.read() and process.said)
+        for words in (["taps"], ["--back", "taps"]):
+            with running(*namespace.command(str(PERIGEE), "upgrade", *words),
+                         env=environment) as upgrading:
+                wait_until(lambda: exchange() and not upgrading.read(),
+                           lambda: upgrading.said)
+                assert upgrading.process.wait(60) == 0, upgrading.said
+            after = sent
+            wait_until(exchange, lambda: (came[-5:], sent, process.read() and process.said))
+            assert places == [index_of(namespace, name) for name in ("t0", "t1")]
+        assert came == list(range(came[-1] + 1))
+
+
+def raw_socket(namespace, name):
+    with namespace.entered():
+        made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        made.bind((name, 0))
+    made.setblocking(False)
+    return made
 
 
 def test_what_goes_wrong_leaves_the_old_one(environment):  # noqa: F811

@@ -122,7 +122,7 @@ end
 --- later.
 function Port.make_ready(arg)
   local description = parsed(arg)
-  local prepare = kinds.of(description).prepare
+  local prepare = kinds.of(description).prepare or kinds.of(description).expect
   if prepare then prepare(description) end
 end
 

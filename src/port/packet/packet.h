@@ -19,6 +19,7 @@ int pg_packet_descriptor(const struct port *port);
 int pg_packet_listen(const char *path);
 int pg_packet_connect(const char *path, int pid);
 int pg_packet_pass(const struct port *port, int connection);
+int pg_tap_pass(struct port *port, int connection);
 uint32_t pg_packet_accept(int listener);
 void pg_packet_forget(void);
 

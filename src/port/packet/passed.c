@@ -5,19 +5,25 @@
  * connection, so the first process needn't live until they are read.
  */
 #define _GNU_SOURCE
+#include <net/if.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <linux/if_tun.h>
+
 #include "../../native/api.h"
 #include "../../native/driver.h"
+#include "../../native/host.h"
 #include "state.h"
 
 enum { MOST_PASSED = 1024, BACKLOG = 4 };
@@ -31,6 +37,7 @@ struct description {
 };
 
 #define LAYOUT 0x50470001u
+#define TAP_LAYOUT 0x50470002u /* the descriptor is a TAP's, and says all else itself */
 
 struct passed {
   struct description is;
@@ -95,9 +102,23 @@ int pg_packet_connect(const char *path, int pid)
   return -1;
 }
 
+/* Send it with the descriptor: 0, or -1. */
+static int send_with(int connection, struct description *d, int fd)
+{
+  union { struct cmsghdr header; char bytes[CMSG_SPACE(sizeof(int))]; } control = {0};
+  struct iovec part = {.iov_base = d, .iov_len = sizeof *d};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                           .msg_controllen = sizeof control};
+  control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
+                                    .cmsg_len = CMSG_LEN(sizeof fd)};
+  memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+  ssize_t n = sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  return n == (ssize_t)sizeof *d ? 0 : -1;
+}
+
 /* Pass on what the port receives by: it must not receive any more. -1 if the port is
- * of another kind or without its interface, has received what it hasn't handed on, or the other process
- * doesn't take it. */
+ * of another kind or without its interface, has received what it hasn't handed on, or the
+ * other process doesn't take it. */
 int pg_packet_pass(const struct port *port, int connection)
 {
   const struct packet_socket *s = port->state;
@@ -108,17 +129,22 @@ int pg_packet_pass(const struct port *port, int connection)
     .layout = LAYOUT, .ifindex = s->ifindex, .frame_bytes = r->frame_bytes,
     .block_bytes = r->block_bytes, .blocks = r->blocks, .block = r->block,
     .in_block = r->in_block};
-  union { struct cmsghdr header; char bytes[CMSG_SPACE(sizeof(int))]; } control = {0};
-  struct iovec part = {.iov_base = &d, .iov_len = sizeof d};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-                           .msg_controllen = sizeof control};
-  control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
-                                    .cmsg_len = CMSG_LEN(sizeof s->receive)};
-  memcpy(CMSG_DATA(&control.header), &s->receive, sizeof s->receive);
-  ssize_t n = sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  return n == (ssize_t)sizeof d ? 0 : -1;
+  return send_with(connection, &d, s->receive);
 }
 
+/* The same for a tap port, whose interface then stays as it is when the port is closed.
+ * -1 if it is of another kind, or the other process doesn't take it. */
+int pg_tap_pass(struct port *port, int connection)
+{
+  struct description d = {.layout = TAP_LAYOUT};
+  struct ifreq now;
+  int fd = pg_port_descriptor(port);
+  memset(&now, 0, sizeof now);
+  if (fd < 0 || ioctl(fd, TUNGETIFF, &now) < 0 || send_with(connection, &d, fd) < 0)
+    return -1;
+  snprintf(port->keeps, sizeof port->keeps, "%s", now.ifr_name);
+  return 0;
+}
 /* The next message; false if there is none. One that is no description is ignored. */
 static bool hear(int connection)
 {
@@ -135,10 +161,10 @@ static bool hear(int connection)
       c->cmsg_len != CMSG_LEN(sizeof p.fd))
     return true;
   memcpy(&p.fd, CMSG_DATA(c), sizeof p.fd);
-  if (n == sizeof p.is && !(message.msg_flags & MSG_TRUNC) && p.is.layout == LAYOUT &&
-      passed < MOST_PASSED)
+  bool whole = n == sizeof p.is && !(message.msg_flags & MSG_TRUNC);
+  if (whole && p.is.layout == LAYOUT && passed < MOST_PASSED)
     all[passed++] = p;
-  else
+  else if (!(whole && p.is.layout == TAP_LAYOUT && pg_tap_give(p.fd)))
     close(p.fd);
   return true;
 }
@@ -166,6 +192,7 @@ void pg_packet_forget(void)
   while (passed > 0)
     close(all[--passed].fd);
   pthread_mutex_unlock(&lock);
+  pg_tap_forget();
 }
 
 /* Is it an AF_PACKET socket that receives from the interface? */

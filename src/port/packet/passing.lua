@@ -3,6 +3,7 @@
 -- standby that is to have it next (net.keep.standby), once it receives nothing more.
 -- The main thread does so, and lets workers do so; each passes and takes its own ports.
 
+local device = require("lib.port.device")
 local keep = require("net.keep.keep")
 local opened = require("lib.port.opened")
 local outside = require("core.outside.visitors")
@@ -15,14 +16,16 @@ local C = require("core.declare")("port/packet/packet.h")
 
 local passing = {}
 
+local TAP = {interface = function (port) return port.name end}
+
 local listener -- a descriptor; nil: nothing is expected
 
 local function path_of(pid)
   return standby.passing_path(keep.folder(), keep.name(), pid)
 end
 
---- This process will open packet ports. If it stands by, it takes those of the other
---- one.
+--- This process will open packet or tap ports. If it stands by, it takes those of the
+--- other one.
 function passing.expect()
   if listener or not (turn.waits() and keep.name()) then return end
   local path = path_of(unistd.getpid())
@@ -40,8 +43,11 @@ end
 
 --- Pass on this Lua state's ports by the connection, a descriptor.
 function passing.pass_here(connection)
-  for _, device_port in opened.each() do -- of others C passes nothing
-    if device_port ~= true then C.pg_packet_pass(device_port, connection) end
+  for port, device_port in opened.each() do -- of others C passes nothing
+    if device_port ~= true and C.pg_packet_pass(device_port, connection) < 0
+      and C.pg_tap_pass(device_port, connection) == 0 then
+      device.hand_over(port, TAP) -- its interface isn't put back
+    end
   end
 end
 

@@ -6,6 +6,7 @@ local arguments = require("lib.port.arguments")
 local iface = require("lib.port.iface")
 local interfaces = require("lib.hardware.interfaces")
 local needs = require("lib.port.needs")
+local passing = require("port.packet.passing")
 local unistd = require("posix.unistd")
 
 local tap = {
@@ -28,6 +29,9 @@ local tap = {
   bench = {order = 8, receive = "tap:pgm0", send = "tap:pgm1", round = 128, most = 64,
     namespace = "bridge"},
 }
+
+--- In an upgrade the other process passes its descriptor, which is the interface.
+tap.expect = passing.expect
 
 --- With `before` (a struct iface) it keeps the address that it has.
 function tap.devargs(port, before)
