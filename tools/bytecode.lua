@@ -5,7 +5,7 @@
 -- The first lines are a title, LuaJIT's version, the tree's folder, and how many
 -- modules there are; then follow a line for each, "PATH SIZE SECONDS LENGTH", sorted,
 -- and their bytecode, with names and lines. ROOT is where the tree will be once it is
--- installed: then files are known by their size alone.
+-- installed: nobody changes it until this is done.
 
 local atomic_file = require("core.lib.atomic_file")
 local dirent = require("posix.dirent")
@@ -50,7 +50,7 @@ for _, m in ipairs(list) do
   local chunk = loadstring(text, ("@%s/%s"):format(root or tree, m.path))
   if chunk and #text == m.size and (root or m.time < newest) then
     codes[#codes + 1] = string.dump(chunk)
-    lines[#lines + 1] = ("%s %d %d %d\n"):format(m.path, m.size, root and 0 or m.time,
+    lines[#lines + 1] = ("%s %d %d %d\n"):format(m.path, m.size, m.time,
       #codes[#codes])
   end
 end

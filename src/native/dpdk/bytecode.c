@@ -22,7 +22,7 @@
 
 struct compiled {
   const char *path; /* below the tree, ends with a space */
-  long long size, seconds; /* of its text; when it was changed, 0: whenever */
+  long long size, seconds; /* of its text; when it was changed */
   const char *code;
   size_t length;
 };
@@ -178,7 +178,7 @@ static int search(lua_State *L)
     if (!fill_in(file, sizeof file, at, end, name) || stat(file, &st) != 0)
       continue;
     const struct compiled *c = find(file);
-    if (c && st.st_size == c->size && (c->seconds == 0 || st.st_mtime == c->seconds)
+    if (c && st.st_size == c->size && st.st_mtime == c->seconds
         && luaL_loadbuffer(L, c->code, c->length, file) == 0)
       return 1;
     break;
