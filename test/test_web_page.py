@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import signal
 
 import pytest
@@ -22,6 +23,13 @@ def text(selector):
 
 def link(spec):
     return f'g.link[data-link="{spec}"]'
+
+
+# Regions whose title, and apps whose name, is wider than its box.
+TOO_WIDE = """[...document.querySelectorAll("g.region, g.app")].filter(g =>
+  [...g.querySelectorAll("text")].some(t =>
+    t.getComputedTextLength() > g.querySelector("rect").width.baseVal.value))
+  .map(g => g.textContent)"""
 
 
 def press(page, title):
@@ -254,6 +262,26 @@ def look_with_axe(page, it, size):
         found += violations(page, f"{theme}, a link")
         press(page, "Overview")
     return found
+
+
+@needs_a_browser
+@pytest.mark.parametrize("size", [(1400, 900), (390, 844)])
+def test_it_fits_the_screen(tmp_path, size):
+    name = f"web-fits-{os.getpid()}"
+    with graph(tmp_path, name), web(name) as it, browser(tmp_path) as page:
+        page.ask("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1],
+                 deviceScaleFactor=1, mobile=False)
+        page.open(it.url)
+        page.wait(f"/cycles a packet$/.test({text('g.region .title')})")
+        assert page.run(TOO_WIDE) == []
+        assert page.run("document.documentElement.scrollWidth") <= size[0]
+        # Packets go across, on a phone down (where dot is installed).
+        first, last = page.run("""["in", "sink"].map(name => {
+            const box = document.querySelector(`g.app[data-app="${name}"]`)
+              .getBoundingClientRect();
+            return [box.x, box.y]; })""")
+        axis = 1 if size[0] < 600 and shutil.which("dot") else 0
+        assert last[axis] > first[axis]
 
 
 @needs_a_browser

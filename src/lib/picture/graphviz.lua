@@ -13,11 +13,16 @@ local MARGIN = 24   -- around the picture, pixels
 local NEAR = 0.3    -- of a curve: where its output's name stands
 local HEADING = 16  -- above a region's apps
 
+local ACROSS = {"rankdir=LR; nodesep=0.32; ranksep=0.62;", "tailport=e, headport=w"}
+local DOWN = {"rankdir=TB; nodesep=0.25; ranksep=0.45;", "tailport=s, headport=n"}
+
 --- The graph (lib.observe.graph) for `dot -Tjson0`: apps are n1, n2, ..., in the order
---- of graph.apps, links have their number as id, regions are clusters.
-function graphviz.source(graph)
-  local lines = {"digraph g {", "rankdir=LR; nodesep=0.32; ranksep=0.62; splines=true;",
-    'node [shape=box, fixedsize=true, label=""];', "edge [tailport=e, headport=w];"}
+--- of graph.apps, links have their number as id, regions are clusters. Packets go from
+--- left to right, or `down`.
+function graphviz.source(graph, down)
+  local ranks, ports = unpack(down and DOWN or ACROSS)
+  local lines = {"digraph g {", ranks .. " splines=true;",
+    'node [shape=box, fixedsize=true, label=""];', ("edge [%s];"):format(ports)}
   local number_of, of_region = {}, {}
   for i, app in ipairs(graph.apps) do
     number_of[app.name] = i

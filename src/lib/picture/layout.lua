@@ -16,7 +16,7 @@ local GAP = 120                      -- between columns: links, with their rates
 local MARGIN = 24
 local SIDE = 76                      -- left and right of it: lines that lead back
 local ENDS_APART = 12                -- of links at one box
-local CHARACTER, LEAST_WIDTH = 7.2, 96
+local BOLD, PLAIN, LEAST_WIDTH = 8.2, 6.4, 96 -- of a name, and of the line below
 
 -- The second line of an app's box.
 local function title_of(app)
@@ -25,8 +25,8 @@ local function title_of(app)
 end
 
 local function width_of(app)
-  local longest = math.max(#app.name, #title_of(app))
-  return math.max(LEAST_WIDTH, math.ceil(longest * CHARACTER) + 20)
+  local longest = math.max(#app.name * BOLD, #title_of(app) * PLAIN)
+  return math.max(LEAST_WIDTH, math.ceil(longest) + 20)
 end
 
 --- How an app is drawn: its box's width and height, and its second line.

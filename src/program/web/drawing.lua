@@ -34,9 +34,10 @@ local function output_of(command)
   return table.concat(parts)
 end
 
---- The picture of `graph` (lib.observe.graph) as SVG without a style.
-function drawing.svg(graph)
-  local source, picture = graphviz.source(graph), nil
+--- The picture of `graph` (lib.observe.graph) as SVG without a style. Where dot is
+--- installed packets go from left to right, or `down`.
+function drawing.svg(graph, down)
+  local source, picture = graphviz.source(graph, down), nil
   if #graph.apps > 0 and #source <= MOST_BYTES then
     picture = graphviz.read(graph, output_of(("exec timeout -k 1 %d dot -Tjson0 "
       .. "2>/dev/null <<'END'\n%sEND\n"):format(SECONDS, source)))

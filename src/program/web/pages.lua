@@ -100,7 +100,7 @@ function answers.graph(self, request)
   local compounds = fold.compounds(graph)
   local shown = fold.of(graph, names(request, "folded"))
   return {pid = instance.pid, name = instance.name, program = instance.program,
-    svg = drawing.svg(shown), apps = graph.apps, links = graph.links,
+    svg = drawing.svg(shown, request.down == true), apps = graph.apps, links = graph.links,
     regions = graph.regions, compounds = #compounds > 0 and compounds or nil}
 end
 

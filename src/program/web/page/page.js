@@ -16,6 +16,8 @@ const PERIOD_MS = 1000;
 const AGAIN = 5; // periods, until a graph that couldn't be had is asked for again
 const NARROW = "(max-width: 900px)";
 
+const phone = matchMedia("(max-width: 600px)"); // packets go down there, not across
+
 let isOld = true;   // is the graph, whose picture stays meanwhile, to be asked for again?
 let waited = 0;     // periods without a graph
 
@@ -97,7 +99,7 @@ function setGraph(graph) {
 }
 
 async function loadGraph() {
-  const graph = await ask("graph", {folded: [...state.folded]});
+  const graph = await ask("graph", {folded: [...state.folded], down: phone.matches});
   document.title = (graph.name || graph.program) + " - Perigee";
   isOld = false;
   setGraph(graph);
@@ -168,6 +170,8 @@ function search() {
   byId("search").setAttribute("aria-invalid", String(Boolean(text && !name)));
   if (name) open("app", name);
 }
+
+phone.addEventListener("change", () => { isOld = true; });
 
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;

@@ -5,6 +5,8 @@ import {byId, element, si} from "./elements.js";
 import {appOf, compoundOf, costOf, dropsOf, shownAs, state} from "./state.js";
 import {bring, setPicture} from "./view.js";
 
+const TITLE_EDGE = 8; // pixels, left and right of a region's title
+
 export const find = (kind, name) => [...byId("picture").querySelectorAll("g." + kind)]
   .find(g => g.dataset[kind] === String(name));
 
@@ -73,10 +75,16 @@ function showApp(g) {
 
 function showRegion(g) {
   const region = state.graph.regions[g.dataset.region - 1];
-  const cost = costOf(region.apps[0]);
-  g.querySelector(".title").textContent = "region " + region.number
-    + (region.cpu !== undefined ? ", CPU " + region.cpu : "")
-    + (cost !== null ? ": " + cost.toFixed(1) + " cycles a packet" : "");
+  const cost = costOf(region.apps[0]), title = g.querySelector(".title");
+  const name = "region " + region.number
+    + (region.cpu !== undefined ? ", CPU " + region.cpu : "");
+  const cycles = cost !== null ? cost.toFixed(1) + " cycles a packet" : "";
+  const room = g.querySelector("rect").width.baseVal.value - 2 * TITLE_EDGE;
+  for (const text of [name + (cycles && ": " + cycles), cycles || name]) {
+    title.textContent = text;
+    if (title.getComputedTextLength() <= room) return;
+  }
+  title.textContent = cost !== null ? cost.toFixed(1) : String(region.number);
 }
 
 export function showRates() {
