@@ -261,6 +261,7 @@ install: perigee manual
 	find src snabb click moongen -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
 	  \( ! -name '*.h' -o $(foreach h,$(DECLARATIONS),-path $(h) -o) -false \) | \
 	  while read -r file; do install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
+	install -m 644 tools/bytecode.lua '$(SHARE)'
 	$(if $(filter no,$(BYTECODE)),rm -f '$(SHARE)/modules.bytecode',./perigee run \
 	  tools/bytecode.lua '$(SHARE)' '$(SHARE)/modules.bytecode' '$(PREFIX)/share/perigee' && \
 	  chmod 644 '$(SHARE)/modules.bytecode')
