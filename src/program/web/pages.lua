@@ -100,8 +100,9 @@ function answers.graph(self, request)
   local compounds = fold.compounds(graph)
   local shown = fold.of(graph, names(request, "folded"))
   return {pid = instance.pid, name = instance.name, program = instance.program,
-    svg = drawing.svg(shown, request.down == true), apps = graph.apps, links = graph.links,
-    regions = graph.regions, compounds = #compounds > 0 and compounds or nil}
+    svg = drawing.svg(shown, request.down == true), apps = graph.apps,
+    links = graph.links, regions = graph.regions,
+    compounds = #compounds > 0 and compounds or nil}
 end
 
 -- Points newer than number `since` (of the answer before); and all of the series that
