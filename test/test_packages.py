@@ -42,6 +42,11 @@ def test_two_builds_are_the_same():
     assert said.endswith("packages are the same when built twice\n")
 
 
+def test_the_rpm_has_the_same_files():
+    said = script("test-rpm", needs=["dpkg-buildpackage", "dh", "rpmbuild", "rpm2archive"])
+    assert said.endswith("installed in no Fedora\n")
+
+
 @pytest.mark.parametrize("suite", SUITES)
 def test_the_service_in_a_system_that_has_booted(suite):
     said = script("test-service", suite, needs=["debootstrap", "mkfs.ext4", "qemu-system-x86_64"])

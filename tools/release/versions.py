@@ -21,6 +21,7 @@ PLACES = [
     ("packaging/kubernetes/daemonset.yaml", r"image: perigee:", r"$"),
     ("packaging/helm/perigee/Chart.yaml", r'^appVersion: "', r'"$'),
     ("packaging/helm/perigee/Chart.yaml", r"^version: ", r"$"),
+    ("packaging/fedora/perigee.spec", r"^Version: +", r"$"),
     ("SECURITY.md", r"the last release \(", r"\)"),
     ("doc/production.md", r"registry\.example/perigee:", r"(?= |$)"),
     ("doc/control.md", r'"program":"run","version":"', r'"'),
