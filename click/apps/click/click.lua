@@ -17,8 +17,8 @@ local Click = {config = {
   -- flows move between them (core.cpus.balancer)
   copy = {},
   -- {number =, of = {ELEMENT = NUMBER}, passing = {ELEMENT = {NUMBER, ...}}}: only the
-  -- elements of that thread; by the threads whose packets pass each. sharing: so many
-  -- threads' parts run on its CPU
+  -- elements of that thread; by the threads whose packets pass each, if there are any.
+  -- sharing: so many threads' parts run on its CPU
   thread = {},
   more = {default = {}}, -- elements beside the text's: {class =, name =, config =}
 }}

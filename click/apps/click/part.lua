@@ -43,8 +43,10 @@ function part.router(text, file, arg, name, old)
     class_names = registry.names, packages = requirements.PACKAGES}
   for _, e in ipairs(flat and arg.more or {}) do table.insert(flat.elements, e) end
   if flat and thread then
-    flat = division.part(cpu_switches.bypass(flat, thread.of, thread.passing),
-      thread.of, thread.number, "PartInput", "PartOutput")
+    if thread.passing then
+      flat = cpu_switches.bypass(flat, thread.of, thread.passing)
+    end
+    flat = division.part(flat, thread.of, thread.number, "PartInput", "PartOutput")
   end
   local made = flat and router.new(flat, {errors = report, old = old,
     find_class = find_class, variables = arg.variables, ports = arg.devices,
