@@ -23,8 +23,10 @@ function control.serve(router, find, replaceable)
     find = find or function (name) return calls.element(router, name) end}
 end
 
---- The router runs in the place of the one before.
-function control.follow(router) control.serve(router, nil, current.replaceable) end
+--- The router runs in the place of the one before, if that was served.
+function control.follow(router)
+  if current then control.serve(router, nil, current.replaceable) end
+end
 
 local function text(request, key, default)
   local value = arguments.text(request, key) or default
