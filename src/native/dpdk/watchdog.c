@@ -177,11 +177,12 @@ static bool had_its_chance(struct reader *r)
 static bool look_at(struct reader *r, int most_strikes)
 {
   uint64_t looks = __atomic_load_n(&r->looks, __ATOMIC_RELAXED);
-  if (!__atomic_load_n(&r->watched, __ATOMIC_ACQUIRE) ||
-      __atomic_load_n(&r->asleep, __ATOMIC_RELAXED) || looks != r->seen) {
+  bool awake = __atomic_load_n(&r->watched, __ATOMIC_ACQUIRE) &&
+               !__atomic_load_n(&r->asleep, __ATOMIC_RELAXED);
+  if (!awake || looks != r->seen) {
     r->seen = looks;
     r->strikes = 0;
-    return r->watched && !__atomic_load_n(&r->asleep, __ATOMIC_RELAXED);
+    return awake;
   }
   if (!had_its_chance(r))
     return true;
