@@ -133,17 +133,16 @@ local crossings = {} -- of the present parts
 -- another Lua state, new apps that don't start, and apps that move and couldn't start
 -- again now. The latter aren't touched.
 local function prepare(new, list, moving, main)
-  local asked, messages = {}, {}
+  -- One after the other: copies that start look at what the others have kept.
   for _, cpu in ipairs(list) do
     local worker = workers.by_cpu[cpu]
     if new[cpu] or worker and not worker.dead then
-      asked[#asked + 1] = cpu
-      messages[cpu] = {what = "prepare", part = parts.message(new[cpu] or EMPTY),
-                       except = moving}
+      local asked = {what = "prepare", part = parts.message(new[cpu] or EMPTY),
+                     except = moving}
       if not worker then workers.start(cpu) end
+      workers.ask(cpu, asked)
     end
   end
-  workers.ask_all(asked, function (cpu) return messages[cpu] end)
   main.prepare(parts.configuration(new[MAIN] or EMPTY), moving)
 end
 
