@@ -79,6 +79,7 @@ local function run_part(self, place, part, from)
     ok, err = pcall(transfer.during, m, self.main.change, parts.configuration(part))
   else
     ok, err = pcall(workers.configure, place, part, m)
+    self.stood = math.max(self.stood or 0, m.stood or 0)
   end
   for name in pairs(m.come) do
     self.given[name] = nil
@@ -235,13 +236,12 @@ end
 -- Each worker goes over to its new part by itself, between two breaths: no app moves to
 -- another CPU, and what joins the parts stays as it is.
 local function change_apart(new, list, main)
-  local change = {new = new, main = main, moving = {}, given = {}, at = {}}
+  local change = {new = new, main = main, moving = {}, given = {}, at = {}, stood = 0}
   local ok, err = pcall(function ()
-    blocked.others_stood(workers.configure_all(list, function (cpu)
-      return new[cpu] or EMPTY
-    end))
+    for _, cpu in ipairs(list) do run_part(change, cpu, new[cpu] or EMPTY) end
     run_part(change, MAIN, new[MAIN] or EMPTY)
   end)
+  blocked.others_stood(change.stood)
   if not ok then err = select(2, pcall(put_back, change, err, list)) end
   for _, cpu in ipairs(workers.running() and list or {}) do workers.tell_run(cpu) end
   if not ok then error(err, 0) end

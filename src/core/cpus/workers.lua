@@ -149,28 +149,9 @@ function workers.configure(cpu, p, m)
     leave = m.leave, come = m.come, counts = m.counts})
   rings.close(cpu, answer == nil)
   if not answer then return end
-  m.given = answer.given
+  m.given, m.stood = answer.given, answer.stood
   if answer.problem then raise_problem(answer) end
   by_cpu[cpu].dead = nil
-end
-
---- The same for all these CPUs at once: each goes over to its part, part_of(CPU), by
---- itself. How many seconds the one stood still that did so longest. Raises what the
---- first has raised, after all have answered.
-function workers.configure_all(cpus, part_of)
-  local answers = workers.ask_all(cpus, function (cpu)
-    return {what = "configure", part = parts.message(part_of(cpu))}
-  end)
-  local longest, problem = 0, nil
-  for _, cpu in ipairs(cpus) do
-    local answer = answers[cpu]
-    rings.close(cpu, answer == nil)
-    if answer and not answer.problem then by_cpu[cpu].dead = nil end
-    problem = problem or answer and answer.problem and answer
-    longest = math.max(longest, answer and answer.stood or 0)
-  end
-  if problem then raise_problem(problem) end
-  return longest
 end
 
 local settings = {}

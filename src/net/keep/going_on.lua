@@ -188,17 +188,27 @@ function going_on.begin(job, item, name, folder, consume)
   if item.done then item.done() end
 end
 
---- Go on with the records of other copies (net.keep.family), which stay in their files.
-function going_on.with_others(item, name, folder)
+--- Open the files of former copies (net.keep.family), for with_others(). Before the
+--- item has a file of its own: once all copies have, the files are removed.
+function going_on.open_others(item, name, folder)
   local job = {item = item, name = name, folder = folder}
-  for _, path in ipairs(family.others(folder, item, files.file_of)) do
+  for i, path in ipairs(family.others(folder, item, files.file_of)) do
     local of, problem = files.of(path)
     local one
     if of then one, problem = former.open(job, path, of, false, true) end
-    if one then
-      former.take_all(job, one)
-    elseif problem then
-      former.refuse(job, problem)
+    job[i] = {one = one, problem = problem}
+  end
+  return job
+end
+
+--- Go on with the records of former copies, which stay in their files. `job` is what
+--- open_others() has returned.
+function going_on.with_others(job)
+  for _, other in ipairs(job) do
+    if other.one then
+      former.take_all(job, other.one)
+    elseif other.problem then
+      former.refuse(job, other.problem)
     end
   end
 end

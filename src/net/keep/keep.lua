@@ -199,6 +199,7 @@ function keep.records(item)
   local folder, is_new = keep.folder(name), not live[item.of]
   local path = ("%s/%s"):format(folder, keep.file_of(item.of))
   local others = is_new and item.family and not going_on.is_there(item, folder)
+    and going_on.open_others(item, name, folder)
   local job = going_on.put_aside(item, folder, is_new)
   local problem, inode = begin_file(item, path)
   if problem then
@@ -207,7 +208,7 @@ function keep.records(item)
     begin_hints(item, inode)
     live[item.of] = true
   end
-  if others then going_on.with_others(item, name, folder) end
+  if others then going_on.with_others(others) end
   going_on.begin(job, item, name, folder, not problem)
   if item.family and not problem then family.sweep(folder, item, keep.file_of) end
 end
