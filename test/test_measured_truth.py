@@ -132,7 +132,7 @@ def test_delays(tmp_path, run, load):
         got = measure(ports)
     assert got["packets"] == COUNT and got["lost"] == got["duplicates"] == 0
     latency = got["latency_ns"]
-    least = 0.999  # the clocks of the two processes go by different rates
+    least = 0.99  # a burst has the time at which it was begun, two clocks differ
     assert latency["min"] >= 20e6 * least and latency["p90"] >= 40e6 * least
     assert latency["mean"] >= 30e6 * least and 0 < got["reordered"] <= COUNT / 2
     if LONG and not load:
