@@ -76,7 +76,6 @@ static bool start(struct port *device, const char *path,
   bool plugged = pg_port_plug(device, devargs, "") == 0;
   pg_vhost_note_end(!plugged);
   device->pool = pool;
-  device->interrupts = 1;
   bool started = plugged && pg_port_start(device, 0, true, offload, false) == 0;
   bool failed = pg_vhost_peer_failed();
   await_alarms();
