@@ -12,12 +12,13 @@ local wire = require("click.net.wire")
 local balancer = {}
 
 local C = require("core.declare")("native/flow_ends.h")
+local tcp_flag = require("net.wire.tcp_flag")
 
 local crc = C.pg_flow_crc
 local band, bor, bxor, rol, rshift, lshift = bit.band, bit.bor, bit.bxor, bit.rol,
   bit.rshift, bit.lshift
 local swap16, AGGREGATE = wire.swap16, note.AGGREGATE
-local FIN, SYN, RST = 1, 2, 4
+local FIN, SYN, RST = tcp_flag.FIN, tcp_flag.SYN, tcp_flag.RST
 local ADDRESSES, ENDS = 8, 12 -- bytes of a frame from 26 on: IPv4 behind Ethernet
 local FRAME_AT = 26
 local PLACES = 100 -- of a server on the ring

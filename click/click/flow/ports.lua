@@ -8,6 +8,7 @@ local C = require("core.native")
 local ffi = require("ffi")
 
 local tables = require("net.keep.tables")
+local tcp_flag = require("net.wire.tcp_flag")
 local wire = require("click.net.wire")
 
 local ports = {}
@@ -15,7 +16,7 @@ local ports = {}
 local band, bor = bit.band, bit.bor
 local swap16 = wire.swap16
 local FIRST, PORTS = 1024, 65536
-local TCP, FIN, SYN, RST = 6, 1, 2, 4
+local TCP, FIN, SYN, RST = 6, tcp_flag.FIN, tcp_flag.SYN, tcp_flag.RST
 local BOTH = 3
 local GIVEN, ANSWERED = 1, 2 -- values of `used`
 local NOT_SYN, NONE_FREE = 3, 4

@@ -12,12 +12,13 @@ local bit = require("bit")
 local note = require("click.note")
 local packet = require("core.packet")
 local View = require("click.summary.view")
+local tcp_flag = require("net.wire.tcp_flag")
 
 local Flows = {}
 Flows.__index = Flows
 
 local TCP, UDP, ICMP = 6, 17, 1
-local FIN, SYN, RST = 1, 2, 4
+local FIN, SYN, RST = tcp_flag.FIN, tcp_flag.SYN, tcp_flag.RST
 local BOTH_OVER = 3
 local AGGREGATE, PAINT, STAMP = note.AGGREGATE, note.PAINT, note.TIMESTAMP
 local ICMP_ERRORS = {[3] = true, [4] = true, [5] = true, [11] = true, [12] = true}

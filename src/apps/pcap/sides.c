@@ -10,7 +10,7 @@
 #include "../../net/wire/wire.h"
 #include "sides.h"
 
-enum { TCP_SYN = 2, TCP_SYN_ACK = 18, SYN_BITS = 22 /* with RST */ };
+enum { TCP_SYN_ACK = TCP_SYN | TCP_ACK_FLAG, SYN_BITS = TCP_SYN_ACK | TCP_RST };
 
 /* A frame's two ends, and what tells who is the client. */
 struct ends {

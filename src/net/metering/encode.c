@@ -95,13 +95,6 @@ uint32_t pg_meter_line(const struct meter_ended *e, const char *port, char *at,
 
 /* IPFIX ------------------------------------------------------------------------------ */
 
-static uint8_t *put64(uint8_t *at, uint64_t value)
-{
-  put32(at, (uint32_t)(value >> 32));
-  put32(at + 4, (uint32_t)value);
-  return at + 8;
-}
-
 /* The data record by the template of its version of IP; its bytes. */
 uint32_t pg_meter_ipfix(const struct meter_ended *e, uint8_t *at)
 {
@@ -121,9 +114,9 @@ uint32_t pg_meter_ipfix(const struct meter_ended *e, uint8_t *at)
   put16(p + 12, key->vlan);
   put16(p + 14, key->vlan);
   put16(p + 16, key->inner_vlan);
-  p = put64(p + 18, e->value.packets);
-  p = put64(p, e->value.octets);
-  p = put64(p, e->value.first / NS_PER_MS);
-  p = put64(p, e->value.last / NS_PER_MS);
-  return (uint32_t)(p - at);
+  put64(p + 18, e->value.packets);
+  put64(p + 26, e->value.octets);
+  put64(p + 34, e->value.first / NS_PER_MS);
+  put64(p + 42, e->value.last / NS_PER_MS);
+  return (uint32_t)(p + 50 - at);
 }

@@ -20,7 +20,6 @@ enum {
   AHEAD = 8,                 /* packets that the memory is asked for */
   PORTS = 4,                 /* bytes */
   NS_PER_MS = 1000000,
-  TCP_SYN = 2, TCP_RST = 4,
   VLAN_NUMBER = 0xfff
 };
 

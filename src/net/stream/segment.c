@@ -12,7 +12,7 @@
 
 enum { PROTOCOL_TCP = 6, FRAGMENTED = 0x3fff, IP4_TTL = 8, TCP_WINDOW = 14 };
 enum { END_OF_OPTIONS = 0, NO_OPTION = 1, MSS = 2, SACK_PERMITTED = 4 };
-enum { MSS_LENGTH = 4, SACK_LENGTH = 2, SYN = 2 };
+enum { MSS_LENGTH = 4, SACK_LENGTH = 2 };
 
 /* The option behind `at`, or NULL; *n: its bytes. Ends where the header does. */
 static uint8_t *option(uint8_t *at, uint8_t *end, uint32_t *n)
@@ -56,7 +56,7 @@ bool pg_stream_look(const struct packet *p, uint32_t ip, struct stream_segment *
     .tcp = (uint16_t)(ip + header), .payload = (uint16_t)(ip + header + offset),
     .length = (uint16_t)(total - header - offset),
     .now = (uint16_t)(length - ip - header - offset), .flags = tcp[TCP_FLAGS]};
-  if (s->flags & SYN)
+  if (s->flags & TCP_SYN)
     s->mss = (uint16_t)mss_of(tcp, tcp + offset);
   return true;
 }

@@ -129,7 +129,7 @@ void tcp_acknowledge(struct tcp_endpoint *e, struct tcp_connection *c,
   } else if (s->ack == c->una) {
     c->retries = 0; /* it lives: its window may stay closed (RFC 9293, 3.8.6.1) */
     c->stalled = tick_of(e->now);
-    bool again = s->length == 0 && !(s->flags & FLAG_FIN) && c->una != c->most &&
+    bool again = s->length == 0 && !(s->flags & TCP_FIN) && c->una != c->most &&
                  window > 0;
     if (again && (window == c->window || s->sacks)) /* RFC 6675, section 2 */
       duplicate(e, c);

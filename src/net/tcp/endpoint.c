@@ -129,7 +129,7 @@ void tcp_abort(struct tcp_endpoint *e, struct tcp_connection *c, uint64_t *count
 {
   bool known = c->state > TCPS_SYN_SENT && c->state < TCPS_TIME_WAIT;
   if (known && c->key.protocol == IPPROTO_TCP &&
-      tcp_emit(e, c, c->most, 0, FLAG_RST | FLAG_ACK))
+      tcp_emit(e, c, c->most, 0, TCP_RST | TCP_ACK_FLAG))
     e->counts.resets_sent++;
   tcp_end(e, c, count);
 }

@@ -57,9 +57,9 @@ bool tcp_listens(const struct tcp_endpoint *e, const struct segment *s)
 /* A segment for no connection. */
 static void nobody(struct tcp_endpoint *e, const struct segment *s)
 {
-  bool opens = (s->flags & (FLAG_SYN | FLAG_ACK | FLAG_RST | FLAG_FIN)) == FLAG_SYN;
+  bool opens = (s->flags & (TCP_SYN | TCP_ACK_FLAG | TCP_RST | TCP_FIN)) == TCP_SYN;
   if (!opens || !tcp_listens(e, s)) {
-    if (!(s->flags & FLAG_RST))
+    if (!(s->flags & TCP_RST))
       tcp_send_reset(e, s);
     return;
   }
@@ -78,18 +78,18 @@ static void nobody(struct tcp_endpoint *e, const struct segment *s)
 static void syn_sent(struct tcp_endpoint *e, struct tcp_connection *c,
                      const struct segment *s)
 {
-  bool acks = s->flags & FLAG_ACK;
+  bool acks = s->flags & TCP_ACK_FLAG;
   if (acks && s->ack != c->most) {
-    if (!(s->flags & FLAG_RST))
+    if (!(s->flags & TCP_RST))
       tcp_send_reset(e, s);
     return;
   }
-  if (s->flags & FLAG_RST) {
+  if (s->flags & TCP_RST) {
     if (acks)
       tcp_end(e, c, &e->counts.refused);
     return;
   }
-  if (!(s->flags & FLAG_SYN))
+  if (!(s->flags & TCP_SYN))
     return;
   take_syn(e, c, s);
   if (!acks) { /* both open (RFC 9293, section 3.5) */
@@ -117,7 +117,7 @@ static void syn_sent(struct tcp_endpoint *e, struct tcp_connection *c,
 static bool is_acceptable(const struct tcp_endpoint *e, const struct tcp_connection *c,
                           const struct segment *s)
 {
-  uint32_t length = s->length + ((s->flags & FLAG_SYN) != 0) + ((s->flags & FLAG_FIN) != 0);
+  uint32_t length = s->length + ((s->flags & TCP_SYN) != 0) + ((s->flags & TCP_FIN) != 0);
   uint32_t first = s->seq - c->expected, last = first + length - 1;
   return first < e->window || (length > 0 && last < e->window);
 }
@@ -221,9 +221,9 @@ static void synchronized(struct tcp_endpoint *e, struct tcp_connection *c,
                          const struct segment *s)
 {
   if (!is_acceptable(e, c, s)) {
-    if (s->flags & FLAG_RST)
+    if (s->flags & TCP_RST)
       return;
-    if (c->state == TCPS_SYN_RECEIVED && (s->flags & FLAG_SYN)) {
+    if (c->state == TCPS_SYN_RECEIVED && (s->flags & TCP_SYN)) {
       c->flags |= C_SYN_OWED; /* our answer was lost */
       tcp_make_ready(e, c);
       return;
@@ -235,14 +235,14 @@ static void synchronized(struct tcp_endpoint *e, struct tcp_connection *c,
     acknowledge(e, c);
     return;
   }
-  if (s->flags & FLAG_RST) {
+  if (s->flags & TCP_RST) {
     take_reset(e, c, s);
-  } else if (s->flags & FLAG_SYN) {
+  } else if (s->flags & TCP_SYN) {
     acknowledge_once(e, c); /* RFC 5961, section 4.2 */
-  } else if ((s->flags & FLAG_ACK) && take_ack(e, c, s) &&
+  } else if ((s->flags & TCP_ACK_FLAG) && take_ack(e, c, s) &&
              c->state < TCPS_CLOSING && c->state != TCPS_CLOSE_WAIT) {
     bool whole = take_data(e, c, s);
-    if (whole && (s->flags & FLAG_FIN) && c->state != TCPS_CLOSED)
+    if (whole && (s->flags & TCP_FIN) && c->state != TCPS_CLOSED)
       take_fin(e, c);
   }
 }
@@ -252,8 +252,8 @@ static void synchronized(struct tcp_endpoint *e, struct tcp_connection *c,
 static bool begins_anew(const struct tcp_endpoint *e, const struct tcp_connection *c,
                         const struct segment *s)
 {
-  return e->server && c->state == TCPS_TIME_WAIT && (s->flags & FLAG_SYN) &&
-         !(s->flags & FLAG_ACK) && seq_before(c->expected, s->seq) &&
+  return e->server && c->state == TCPS_TIME_WAIT && (s->flags & TCP_SYN) &&
+         !(s->flags & TCP_ACK_FLAG) && seq_before(c->expected, s->seq) &&
          !(c->flags & C_READY);
 }
 

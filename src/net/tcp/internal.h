@@ -11,8 +11,6 @@
 #include "../wire/wire.h"
 #include "connection.h"
 
-enum { FLAG_FIN = 1, FLAG_SYN = 2, FLAG_RST = 4, FLAG_PSH = 8, FLAG_ACK = 16 };
-
 /* Flags of a connection. */
 enum {
   C_READY = 1,      /* in the list of those that may send */

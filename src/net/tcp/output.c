@@ -53,7 +53,7 @@ static bool send_from(struct tcp_endpoint *e, struct tcp_connection *c, uint32_t
                       uint32_t n, uint32_t *end)
 {
   bool last = seq + n == c->out_to, fin = last && (c->flags & C_CLOSING);
-  uint32_t flags = FLAG_ACK | (last && n ? FLAG_PSH : 0) | (fin ? FLAG_FIN : 0);
+  uint32_t flags = TCP_ACK_FLAG | (last && n ? TCP_PSH : 0) | (fin ? TCP_FIN : 0);
   if (!tcp_emit(e, c, seq, n, flags))
     return false;
   *end = seq + n + fin;
@@ -66,7 +66,7 @@ static bool send_from(struct tcp_endpoint *e, struct tcp_connection *c, uint32_t
 static bool send_syn(struct tcp_endpoint *e, struct tcp_connection *c)
 {
   bool first = c->next == c->una;
-  uint32_t flags = c->state == TCPS_SYN_SENT ? FLAG_SYN : FLAG_SYN | FLAG_ACK;
+  uint32_t flags = c->state == TCPS_SYN_SENT ? TCP_SYN : TCP_SYN | TCP_ACK_FLAG;
   if (!tcp_emit(e, c, c->una, 0, flags))
     return false;
   c->flags &= ~C_SYN_OWED;
@@ -153,7 +153,7 @@ static bool send_all(struct tcp_endpoint *e, struct tcp_connection *c)
       return false;
   }
   while (c->acks_owed > 0) {
-    if (!tcp_emit(e, c, c->next, 0, FLAG_ACK))
+    if (!tcp_emit(e, c, c->next, 0, TCP_ACK_FLAG))
       return false;
     c->acks_owed--;
   }

@@ -85,7 +85,7 @@ static enum parsed read_udp(struct tcp_endpoint *e, const uint8_t *udp, uint32_t
 }
 
 /* An ICMP error (of `type` and `code`) that says that nobody listens to a client's
- * datagram: its headers are in there, from `at` on. It becomes a segment with FLAG_RST. */
+ * datagram: its headers are in there, from `at` on. It becomes a segment with TCP_RST. */
 static bool read_unreachable(const struct tcp_endpoint *e, const uint8_t *icmp, uint32_t n,
                              struct segment *s)
 {
@@ -105,7 +105,7 @@ static bool read_unreachable(const struct tcp_endpoint *e, const uint8_t *icmp, 
   s->key.local_port = load16(ip + header);
   s->key.remote_port = load16(ip + header + 2);
   s->key.protocol = IPPROTO_UDP;
-  s->flags = FLAG_RST;
+  s->flags = TCP_RST;
   s->length = 0;
   return true;
 }

@@ -169,7 +169,7 @@ bool tcp_emit(struct tcp_endpoint *e, struct tcp_connection *c, uint32_t seq,
     return false;
   struct packet *p = e->spare[--e->spares];
   uint8_t options[40], *frame = start_of(p);
-  uint32_t more = flags & FLAG_SYN ? write_syn_options(e, c, options)
+  uint32_t more = flags & TCP_SYN ? write_syn_options(e, c, options)
                                    : n == 0 ? write_sack(c, options) : 0;
   uint32_t length = TCP_HEADER + more + n;
   uint32_t at = write_ethernet(e, frame, c->mac, c->key.family);
@@ -179,11 +179,11 @@ bool tcp_emit(struct tcp_endpoint *e, struct tcp_connection *c, uint32_t seq,
   store16(tcp, c->key.local_port);
   store16(tcp + 2, c->key.remote_port);
   put32(tcp + TCP_SEQUENCE, seq);
-  if (flags & FLAG_ACK)
+  if (flags & TCP_ACK_FLAG)
     put32(tcp + TCP_ACK, c->expected);
   tcp[TCP_OFFSET] = (uint8_t)((TCP_HEADER + more) / 4 << 4);
   tcp[TCP_FLAGS] = (uint8_t)flags;
-  put16(tcp + 14, offered(e, c, flags & FLAG_SYN));
+  put16(tcp + 14, offered(e, c, flags & TCP_SYN));
   memcpy(tcp + TCP_HEADER, options, more);
   if (n > 0)
     write_message(&e->out, seq - c->out_from, tcp + TCP_HEADER + more, n);
@@ -218,11 +218,11 @@ bool tcp_emit_datagram(struct tcp_endpoint *e, const struct tcp_key *key,
 bool tcp_send_reset(struct tcp_endpoint *e, const struct segment *s)
 {
   struct tcp_connection c = {.key = s->key};
-  bool acks = s->flags & FLAG_ACK;
+  bool acks = s->flags & TCP_ACK_FLAG;
   memcpy(c.mac, s->source_mac, sizeof c.mac);
-  c.expected = s->seq + s->length + ((s->flags & FLAG_SYN) != 0) +
-               ((s->flags & FLAG_FIN) != 0);
-  if (!tcp_emit(e, &c, acks ? s->ack : 0, 0, acks ? FLAG_RST : FLAG_RST | FLAG_ACK))
+  c.expected = s->seq + s->length + ((s->flags & TCP_SYN) != 0) +
+               ((s->flags & TCP_FIN) != 0);
+  if (!tcp_emit(e, &c, acks ? s->ack : 0, 0, acks ? TCP_RST : TCP_RST | TCP_ACK_FLAG))
     return false;
   e->counts.resets_sent++;
   return true;

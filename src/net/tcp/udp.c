@@ -103,16 +103,16 @@ static void serve(struct tcp_endpoint *e, const struct segment *s)
   e->counts.bytes_sent += e->out.length;
 }
 
-/* A datagram; for a client also ICMP's word that nobody listens, which has FLAG_RST. */
+/* A datagram; for a client also ICMP's word that nobody listens, which has TCP_RST. */
 void tcp_udp_input(struct tcp_endpoint *e, struct tcp_connection *c,
                    const struct segment *s)
 {
   if (e->server) {
-    if (!(s->flags & FLAG_RST))
+    if (!(s->flags & TCP_RST))
       serve(e, s);
   } else if (!c || c->state == TCPS_CLOSED) {
     e->counts.not_ours++;
-  } else if (s->flags & FLAG_RST) {
+  } else if (s->flags & TCP_RST) {
     tcp_end(e, c, c->turns == 0 ? &e->counts.refused : &e->counts.reset);
   } else {
     e->counts.bytes_received += s->length;

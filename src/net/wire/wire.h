@@ -30,7 +30,8 @@ enum { IP6_LENGTH = 4, IP6_NEXT = 6, IP6_ADDRESSES = 8 };      /* RFC 8200 */
 enum { TCP_SEQUENCE = 4, TCP_ACK = 8, TCP_OFFSET = 12, TCP_FLAGS = 13,
        TCP_CHECKSUM = 16 };                                    /* RFC 9293 */
 enum { UDP_LENGTH = 4, UDP_CHECKSUM = 6 };                     /* RFC 768 */
-enum { TCP_FIN = 1, TCP_PSH = 8, TCP_ACK_FLAG = 16, TCP_CWR = 128 };
+enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_PSH = 8, TCP_ACK_FLAG = 16,
+       TCP_CWR = 128 };                                        /* RFC 9293, section 3.1 */
 
 /* Does a VLAN tag follow? Customer's (802.1Q) or provider's (802.1ad). */
 static inline bool is_vlan_type(uint32_t type)
@@ -78,6 +79,12 @@ static inline void put16(void *p, uint32_t value)
 static inline void put32(void *p, uint32_t value)
 {
   value = rte_cpu_to_be_32(value);
+  memcpy(p, &value, sizeof value);
+}
+
+static inline void put64(void *p, uint64_t value)
+{
+  value = rte_cpu_to_be_64(value);
   memcpy(p, &value, sizeof value);
 }
 

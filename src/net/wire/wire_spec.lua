@@ -54,6 +54,18 @@ describe("net.wire.ethernet", function ()
   end)
 end)
 
+describe("net.wire.tcp_flag", function ()
+  it("has the numbers of wire.h", function ()
+    local file = assert(io.open(main.root .. "/src/net/wire/wire.h"))
+    local text = file:read("*a"):match("enum (%b{})[^{]*/%* RFC 9293, section 3.1")
+    file:close()
+    for name, value in pairs(require("net.wire.tcp_flag")) do
+      assert.equal(value, tonumber(text:match(("TCP_%s%%w* = (%%d+)"):format(name))
+        or text:match(("TCP_%s_FLAG = (%%d+)"):format(name))), name)
+    end
+  end)
+end)
+
 describe("net.wire.ether_type", function ()
   it("has the numbers of wire.h", function ()
     local file = assert(io.open(main.root .. "/src/net/wire/wire.h"))

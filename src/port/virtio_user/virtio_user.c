@@ -47,8 +47,6 @@ struct virtio_user {
   ino_t socket;           /* the listener's file */
   int first;              /* connection made as the port was opened, or -1 */
   int stop;               /* readable when the thread is to end */
-  int changed;            /* eventfd: there is another device, or none any more */
-  atomic_uint devices;    /* how often that has been */
   sem_t tried;            /* the first peer */
   bool offload;
   bool told;              /* that peers don't answer */
@@ -95,21 +93,13 @@ static int next_peer(struct virtio_user *v)
   return fd;
 }
 
-/* Let the engine's thread use that device (-1: none). */
-static void show(struct virtio_user *v, int id)
-{
-  atomic_store(&v->id, id);
-  atomic_fetch_add(&v->devices, 1);
-  eventfd_write(v->changed, 1);
-}
-
 static bool join(struct virtio_user *v, int peer)
 {
   bool joined = pg_vhost_start(&v->device, v->address.sun_path, &v->mac, v->pool,
                                v->offload, peer);
   if (joined) {
     atomic_store(&v->offloads, v->device.offloads);
-    show(v, v->device.id);
+    atomic_store(&v->id, v->device.id);
   } else if (!v->told && !pg_vhost_has_gone(peer)) {
     pg_logf(LOG_WARNING, "the peer at the socket '%s' doesn't answer, or can't use "
             "this memory; waiting for another", v->address.sun_path);
@@ -122,7 +112,7 @@ static bool join(struct virtio_user *v, int peer)
 static void part(struct virtio_user *v)
 {
   struct port_stats last = {0};
-  show(v, -1);
+  atomic_store(&v->id, -1);
   if (!atomic_load(&v->closing))
     pg_clock_await_all();
   pthread_mutex_lock(&v->lock);
@@ -184,32 +174,6 @@ static uint16_t send_burst(struct port *port, struct rte_mbuf **packets, uint16_
   return id < 0 ? 0 : rte_eth_tx_burst(id, 0, packets, n);
 }
 
-/* The descriptors that tell of packets or another device, both of them counting ones that
- * aren't to be read: how many. */
-int32_t pg_virtio_user_descriptors(const struct port *port, int32_t fds[2])
-{
-  struct virtio_user *v = port->state;
-  int id = atomic_load_explicit(&v->id, memory_order_acquire);
-  fds[0] = v->changed;
-  fds[1] = id < 0 ? -1 : rte_eth_dev_rx_intr_ctl_q_get_fd(id, 0);
-  return fds[1] < 0 ? 1 : 2;
-}
-
-/* Let the peer tell of packets, or no more; a number that is another one once there is
- * another device. What was sent before it sees this is in the ring by the next look. */
-uint32_t pg_virtio_user_notify(const struct port *port, bool on)
-{
-  struct virtio_user *v = port->state;
-  uint32_t version = atomic_load(&v->devices);
-  int id = atomic_load_explicit(&v->id, memory_order_acquire);
-  if (id >= 0 && on)
-    rte_eth_dev_rx_intr_enable(id, 0);
-  else if (id >= 0)
-    rte_eth_dev_rx_intr_disable(id, 0);
-  atomic_thread_fence(memory_order_seq_cst);
-  return version;
-}
-
 static uint64_t offloads(const struct port *port, uint16_t *id)
 {
   struct virtio_user *v = port->state;
@@ -253,7 +217,7 @@ static void remove_socket(const struct virtio_user *v)
 
 static void free_state(struct virtio_user *v)
 {
-  int fds[] = {v->listener, v->first, v->stop, v->changed};
+  int fds[] = {v->listener, v->first, v->stop};
   remove_socket(v);
   for (size_t i = 0; i < RTE_DIM(fds); i++)
     if (fds[i] >= 0)
@@ -305,7 +269,7 @@ static int find_server(struct virtio_user *v, bool waits)
 /* Find or wait for peers; with one that is there already the port can be used at once. */
 static int begin(struct virtio_user *v, bool serves, bool waits)
 {
-  if (v->stop < 0 || v->changed < 0)
+  if (v->stop < 0)
     return pg_fail("no descriptor for it: %s", strerror(errno));
   if ((serves ? serve(v) : find_server(v, waits)) < 0)
     return -1;
@@ -337,7 +301,6 @@ int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool o
   sem_init(&v->tried, 0, 0);
   rte_eth_random_addr(v->mac.addr_bytes);
   v->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  v->changed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   pg_port_own(port, &driver, v);
   port->tidy = 1;
   snprintf(port->name, sizeof port->name, "virtio-user:%s", path);
