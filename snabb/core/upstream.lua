@@ -233,6 +233,9 @@ function upstream.add(dir)
     end
     dir = dir .. "/src"
   end
+  if contents(dir .. "/command_line.lua") then
+    failure.usage("--snabb %s: that is Perigee's own tree; give one of Snabb's", dir)
+  end
   upstream.dir = dir
   require("core.main").mimic_snabb()
   for _, place in ipairs(PLACES) do

@@ -133,6 +133,12 @@ describe("perigee --snabb", function ()
     assert.equal("true\ntrue\ntrue\nstatus 0\n", output)
   end)
 
+  it("isn't Perigee's own tree", function ()
+    local own = require("core.main").root .. "/src"
+    assert.equal(("perigee: --snabb %s: that is Perigee's own tree; give one of Snabb's"
+      .. "\nstatus 2\n"):format(own), perigee(("--snabb %s fake"):format(own)))
+  end)
+
   it("says what is missing of a folder that is no such tree", function ()
     local output = perigee("--snabb /usr fake")
     assert.equal("perigee: --snabb /usr: there is no core/app.lua in it; give a Snabb "
