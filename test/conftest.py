@@ -10,6 +10,7 @@ import pytest
 from helpers import apart
 from helpers.command import readable_copy
 from helpers.network import Namespace, veth
+from helpers.python_package import new_environment
 
 
 def pytest_configure(config):
@@ -40,6 +41,12 @@ def readable():
     them, such as /root."""
     with tempfile.TemporaryDirectory(prefix="perigee-test-", dir="/tmp") as directory:
         yield readable_copy(pathlib.Path(directory))
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory):
+    """The Python of an environment that has the package of contrib/python."""
+    return new_environment(tmp_path_factory.mktemp("python"))
 
 
 @pytest.fixture
