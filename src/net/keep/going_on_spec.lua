@@ -213,4 +213,35 @@ describe("Going on while packets flow", function ()
       assert(before)
     end
   end)
+
+  -- A copy's table, with an item of the family that starts when begin() is called.
+  local function copy(number)
+    local t = flow.new{key = "uint64_t", value = "uint64_t", limit = N,
+      ages = {TIMEOUT}}
+    local item = tables.item{of = "flows on CPU " .. number, layout = "numbers 1",
+      flows = t, now = function () return NOW end}
+    item.family, item.copies, item.moves = "flows", 2, true
+    return t, function () keep.records(item) end
+  end
+
+  it("lets copies begin at the same time, with all that others had", function ()
+    for number = 1, 2 do
+      local t, begin = copy(number)
+      begin()
+      for k = 1, 10 do add(t, 100 * number + k, NOW) end
+    end
+    kept.again()
+    local first, begin_first = copy(1)
+    local second, begin_second = copy(2)
+    local with_others = going_on.with_others
+    finally(function () going_on.with_others = with_others end)
+    function going_on.with_others(job) -- of the first, as the second begins and ends
+      going_on.with_others = with_others
+      begin_second()
+      with_others(job)
+    end
+    begin_first()
+    assert.same({20, 20}, {first:count(), second:count()})
+    assert.same({"flows%20on%20CPU%201", "flows%20on%20CPU%202"}, files())
+  end)
 end)
