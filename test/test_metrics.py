@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics: --metrics, `perigee metrics`; checked by Prometheus's own promtool."""
 
+import contextlib
 import json
 import os
 import re
@@ -177,10 +178,11 @@ def test_bad_clients(instance):
 
 def helper_of(pid):
     """The process that serves its metrics."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    found = [int(c) for c in children if b"--serve-for" in
-             Path(f"/proc/{c}/cmdline").read_bytes()]
-    return found[0] if found else None
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            if b"--serve-for" in Path(f"/proc/{child}/cmdline").read_bytes():
+                return int(child)
+    return None
 
 
 def cpu_seconds(pid):

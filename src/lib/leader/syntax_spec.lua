@@ -32,12 +32,15 @@ describe("statements", function ()
 
   it("are read in a time that goes with their length, however many quotes", function ()
     local function seconds(text)
-      local began = os.clock()
-      syntax.read(text)
-      return os.clock() - began
+      local least = math.huge
+      for _ = 1, 5 do -- what else the process does is in some of them
+        local began = os.clock()
+        syntax.read(text)
+        least = math.min(least, os.clock() - began)
+      end
+      return least
     end
     local quotes, text = ('x "ab";\n'):rep(4000), "y '" .. ("z"):rep(4e6) .. "';"
-    seconds(quotes) -- it is compiled
     local apart = seconds(quotes) + seconds(text)
     assert.is_true(seconds(quotes .. text) < 10 * apart) -- it was a hundred times
   end)
