@@ -104,7 +104,8 @@ def test_by_http_only_with_the_token():
         with web(process.pid) as server:
             assert server.get("control", **request)["answer"]["value"].isdigit()
         with web("--no-token", process.pid) as server:
-            for do in "read", "write", "reconfigure":
+            for do in ("read", "write", "reconfigure", "hold", "finish", "add",
+                       "configuration", "record", "stop"):
                 request["request"]["do"] = do
                 assert "needs the token" in server.refused("control", request)[1]
             assert server.get("control", request={"do": "info"})["answer"]["apps"]

@@ -173,9 +173,10 @@ function answers.capture(self, request)
     number(request, "seconds", 3, MOST_SECONDS)), PCAPNG
 end
 
--- What may use files as this user does, or run another configuration, is for who has
+-- Requests that change nothing, use no file and tell no key. All others are for who has
 -- the token, not for all users of the machine (--no-token).
-local WITH_TOKEN = {read = true, write = true, reconfigure = true}
+local LOOKS = {info = true, graph = true, statistics = true, streams = true,
+  handlers = true}
 
 -- A request of the control socket (doc/control.md) that has one answer.
 function answers.control(self, request)
@@ -185,9 +186,9 @@ function answers.control(self, request)
   elseif wanted_of_it["do"] == "trace" or wanted_of_it["do"] == "capture" then
     failure.usage("%s has a path of its own: /api/%s", wanted_of_it["do"],
       wanted_of_it["do"])
-  elseif WITH_TOKEN[wanted_of_it["do"]] and not self.token then
+  elseif not LOOKS[wanted_of_it["do"]] and not self.token then
     failure.usage("%s needs the token: start `perigee web` without --no-token",
-      wanted_of_it["do"])
+      tostring(wanted_of_it["do"]))
   end
   return {answer = ask.once(instance_of(self, request), wanted_of_it)}
 end
