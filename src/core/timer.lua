@@ -23,20 +23,23 @@ function timer.new(name, fn, nanos, mode)
   }
 end
 
+local function put(t)
+  local due = timer.timers[t.next_tick]
+  if due then
+    due[#due + 1] = t
+  else
+    timer.timers[t.next_tick] = {t}
+  end
+end
+
 --- Start the timer `t`, which must not be active.
 function timer.activate(t)
   if t.next_tick then error(("timer '%s' is active already"):format(t.name), 2) end
   if not timer.ticks then
     timer.ticks = floor(clock.nanoseconds() / timer.ns_per_tick)
   end
-  local tick = timer.ticks + t.ticks
-  local due = timer.timers[tick]
-  if due then
-    due[#due + 1] = t
-  else
-    timer.timers[tick] = {t}
-  end
-  t.next_tick = tick
+  t.next_tick = timer.ticks + t.ticks
+  put(t)
 end
 
 --- Stop the timer `t`; true if it was active. It isn't called any more, even if it is
@@ -55,8 +58,8 @@ function timer.cancel(t)
 end
 
 -- While the timers of a tick are called they are off the wheel: those activated for
--- the same tick meanwhile wait for the next run, and `next_tick` tells those that were
--- cancelled. `repeats` is set while a repeating timer's function runs, unless that
+-- the same tick meanwhile wait for the next tick or run. `next_tick` tells those that
+-- were cancelled. `repeats` is set while a repeating timer's function runs, unless that
 -- cancels its own timer.
 local function call_timers(due, tick)
   for i = 1, #due do
@@ -70,6 +73,18 @@ local function call_timers(due, tick)
   end
 end
 
+-- Move the timers that were activated for `tick` while its timers were called to the
+-- next tick, which is still to come in this run.
+local function put_off(tick)
+  local rest = timer.timers[tick]
+  if not rest then return end
+  timer.timers[tick] = nil
+  for _, t in ipairs(rest) do
+    t.next_tick = tick + 1
+    put(t)
+  end
+end
+
 --- Call, in order, the timers that are due up to the time `ns` (nanoseconds).
 function timer.run_to_time(ns)
   local last = floor(tonumber(ns) / timer.ns_per_tick)
@@ -79,6 +94,7 @@ function timer.run_to_time(ns)
     if due then
       timer.timers[tick] = nil
       call_timers(due, tick)
+      if tick < last then put_off(tick) end
     end
   end
 end
@@ -87,7 +103,7 @@ end
 function timer.due_within(most)
   if not timer.ticks or not next(timer.timers) then return most end
   local seconds_per_tick = timer.ns_per_tick * 1e-9
-  for i = 1, floor(most / seconds_per_tick) do
+  for i = 0, floor(most / seconds_per_tick) do
     if timer.timers[timer.ticks + i] then return i * seconds_per_tick end
   end
   return most
