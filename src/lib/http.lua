@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- HTTP/1.1's messages (RFC 9110, RFC 9112) as text, for servers of lib.sockets: heads
--- of requests and of answers. What they mean is the server's.
+-- of requests (read by net.http) and of answers, and who may have made a request. What
+-- they mean is the server's.
+
+local head = require("net.http.head")
 
 local http = {}
 
@@ -12,39 +15,35 @@ http.REASONS = {
 }
 local REASONS = http.REASONS
 
--- Without spaces around it. (One pattern for both sides would go over spaces within the
--- value again and again.)
-local function trimmed(value)
-  local first = value:find("%S")
-  return first and value:match("^.*%S", first) or ""
-end
-
-local function parse(head)
-  local method, target, version, rest =
-    head:match("^([%w!#$%%&'*+%-.^_`|~]+) (%S+) HTTP/1%.([01])\r?\n(.*)$")
-  if not method then return false end
-  local headers = {}
-  for line in rest:gmatch("[^\r\n]+") do
-    local name, value = line:match("^([^:%s]+):(.*)$")
-    if not name then return false end
-    name, value = name:lower(), trimmed(value)
-    headers[name] = headers[name] and headers[name] .. ", " .. value or value
+-- The head `h` (net.http.head) of `text` as a request; false if it is none, or names
+-- several hosts.
+local function request_of(h, text)
+  local target = h and h.method and text:match("^%S+ (%S+) HTTP/1%.%d$")
+  if not target then return false end
+  local headers, lists = {}, {}
+  for _, field in ipairs(h.fields) do
+    local list = lists[field.name] or {}
+    lists[field.name], list[#list + 1] = list, field.value
   end
+  if lists.host and #lists.host > 1 then return false end -- RFC 9112, section 3.2
+  for name, list in pairs(lists) do headers[name] = table.concat(list, ", ") end
   local path, query = target:gsub("^http://[^/]*", ""):match("^([^?]*)%??(.*)$")
-  local connection = (headers.connection or ""):lower()
-  return {method = method, headers = headers, path = path, query = query,
-    keep = version == "1" and connection ~= "close" or connection == "keep-alive"}
+  return {method = h.method, headers = headers, path = path, query = query,
+    minor = h.minor, length = h.length or 0, is_chunked = h.body == "chunked",
+    keep = not h.closes}
 end
 
 --- The request that `input` begins with: {method =, path =, query =, headers = by their
---- names in small letters, keep = may the connection go on?}, and where what is behind
---- its head begins. False if it isn't one; nil if its head isn't whole yet. Takes time
+--- names in small letters, minor = of HTTP/1's version, length = of its body (0 if it
+--- is_chunked), keep = may the connection go on?}, and where what is behind its head
+--- begins. False if it isn't one; nil if its head isn't whole yet. Takes time
 --- in proportion to the input, whatever that is.
 function http.request(input)
-  local first = input:find("[^\r\n]")
-  local newline, last = input:find("\n\r?\n", first)
-  if not first or not newline then return nil end
-  return parse(input:sub(first, newline)), last + 1
+  local size, empty = head.find(input)
+  if not size then return nil end
+  local text = input:sub(empty + 1, size)
+  local h = head.parse(text)
+  return request_of(h, h and h.first.text), size + 1
 end
 
 -- A host without its port: "127.0.0.1", "[::1]" or a name, in small letters.
@@ -64,6 +63,16 @@ function http.foreign_host(request, names)
   local host = bare(request.headers.host or "")
   if is_number(host) or host == "localhost" or names[host] then return nil end
   return (host:sub(1, 60):gsub("[%c\127-\255]", "?"))
+end
+
+-- The name and port in "http://NAME:PORT" or "NAME:PORT".
+local function authority(text) return (text:gsub("^%a+://", ""):lower()) end
+
+--- Has a page of another origin made the request? A browser says which in Origin (RFC
+--- 6454), of all requests that a page may send there but those that only read.
+function http.foreign_origin(request)
+  local origin, host = request.headers.origin, request.headers.host
+  return origin ~= nil and authority(origin) ~= authority(host or "")
 end
 
 --- The head of an answer that no page of others shows in a frame, with a body of

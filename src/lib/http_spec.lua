@@ -7,8 +7,8 @@ describe("HTTP's messages", function ()
       .. "accept: b\r\n\r\nrest"
     for n = 0, #text - 5 do assert.is_nil(http.request(text:sub(1, n))) end
     local request, behind = http.request(text)
-    assert.same({method = "GET", path = "/a/b", query = "json", keep = true,
-      headers = {host = "x", accept = "a, b"}}, request)
+    assert.same({method = "GET", path = "/a/b", query = "json", keep = true, minor = 1,
+      length = 0, is_chunked = false, headers = {host = "x", accept = "a, b"}}, request)
     assert.equal("rest", text:sub(behind))
   end)
 
@@ -19,18 +19,48 @@ describe("HTTP's messages", function ()
     assert.same({true, false, false, true}, {keep("1.1"),
       keep("1.1", "Connection: close\n"), keep("1.0"),
       keep("1.0", "connection: Keep-Alive\n")})
+    assert.same({false, false, true, true}, {keep("1.1", "Connection: TE, Close\n"),
+      keep("1.1", "Connection: x\nConnection: close\n"), keep("1.1", "Connection: x\n"),
+      keep("1.0", "Connection: x, keep-alive\n")})
   end)
 
   it("that are something else are told apart from those that aren't whole", function ()
     for _, text in ipairs{"GET /\r\n\r\n", "GET / HTTP/2\r\n\r\n",
-      "GET / HTTP/1.1\r\nno colon\r\n\r\n", "GET a b HTTP/1.1\r\n\r\n"} do
+      "GET / HTTP/1.1\r\nno colon\r\n\r\n", "GET a b HTTP/1.1\r\n\r\n",
+      "HTTP/1.1 200 OK\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n",
+      "GET / HTTP/1.1\r\nX: a\rContent-Length: 5\r\n\r\n",
+      "GET / HTTP/1.1\r\nX: \0\r\n\r\n",
+      "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
+      "POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n"} do
       assert.is_false((http.request(text)), text)
     end
+  end)
+
+  it("say how long their bodies are", function ()
+    local function length(...)
+      local r = http.request("POST / HTTP/1.2\n" .. table.concat({...}, "\n") .. "\n\n")
+      return {r.length, r.is_chunked}
+    end
+    assert.same({0, false}, length("A: b"))
+    assert.same({5, false}, length("Content-Length: 5", "Content-Length:5, 5"))
+    assert.same({0, true}, length("Transfer-Encoding: x, Chunked", "Content-Length: 5"))
+  end)
+
+  it("come from pages of an origin", function ()
+    for origin, foreign in pairs{["http://a:8080"] = false, ["HTTP://A:8080"] = false,
+      ["http://a"] = true, ["http://b:8080"] = true, null = true} do
+      assert.equal(foreign,
+        http.foreign_origin{headers = {host = "a:8080", origin = origin}}, origin)
+    end
+    assert.is_false(http.foreign_origin{headers = {host = "a"}})
+    assert.is_true(http.foreign_origin{headers = {origin = "http://a"}})
   end)
 
   it("are read in time, whatever they are", function ()
     local n = 65536
     for _, text in ipairs{("\r"):rep(n), ("\r\n"):rep(n), (" "):rep(n),
+        "GET / HTTP/1.1\r\n" .. ("a:\n"):rep(n / 3) .. "\n",
+        "GET / HTTP/1.1\r\na: x" .. ("\n y"):rep(n / 3) .. "\n\n",
         "GET / HTTP/1.1\r\na: x" .. (" "):rep(n) .. "y\r\n\r\n",
         "GET / HTTP/1.1\r\na:" .. (" "):rep(n) .. "\r\n\r\n"} do
       local began = os.clock()

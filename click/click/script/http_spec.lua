@@ -122,6 +122,8 @@ describe("handlers by HTTP", function ()
     assert.truthy(answer:find("^HTTP/1.1 403"))
     answer = exchange("GET /c/count HTTP/1.1\r\nHost: 192.0.2.1:8080\r\n\r\n")
     assert.truthy(answer:find("^HTTP/1.1 200"))
+    answer = exchange("GET /c/count HTTP/1.1\r\nHost: [2001:db8::1]:8080\r\n\r\n")
+    assert.truthy(answer:find("^HTTP/1.1 200"))
   end)
 
   it("come over one connection, in pieces", function ()

@@ -9,8 +9,10 @@ local namespaces = require("namespaces")
 local numbers = require("moongen.tasks.numbers")
 local pipe = require("pipe")
 local clock = require("moongen.clock")
-local http = require("lib.control.http")
+local cjson = require("cjson")
+local listening = require("lib.control.listen")
 local log = require("moongen.log")
+local session = require("lib.http.session")
 local sockets = require("lib.sockets")
 local turbo = require("moongen.web.turbo")
 
@@ -63,7 +65,7 @@ local function of_many(name, first, count, info)
   function Class:get(which)
     local id, n = tonumber(which), count()
     if which == "all" then
-      local list = setmetatable({}, require("cjson").array_mt)
+      local list = setmetatable({}, cjson.array_mt)
       for i = first, first + n - 1 do list[#list + 1] = info(i) end
       return self:write(list)
     elseif which == "num" then
@@ -115,12 +117,15 @@ local function listen(options, handlers)
     log:fatal("can't serve statistics at %s:%d: %s", address, port, bound)
   end
   log:info("Starting REST API on port %d", bound)
+  local refusal = listening.foreign{address = address}
   local function page(request)
+    local refused = refusal(request)
+    if refused then return 403, cjson.encode{message = refused}, JSON end
     local status, body = turbo.answer(handlers, request)
     return status, body, JSON
   end
   return sockets.server(fd, function ()
-    return http.session(page, {any_method = true})
+    return session.new(page, {any_method = true})
   end)
 end
 

@@ -46,11 +46,12 @@ function listen.open(option, text)
 end
 
 --- For a server at `place` (listen.parse) without a password: a function from a request
---- (lib.http) to the sentence that refuses it, if a page of others may have asked it.
+--- (lib.http) to the sentence that refuses it, if a page of others may have made it.
 --- At other addresses than this machine's own names are usual. A name without a dot is
 --- nobody's in the DNS.
 function listen.foreign(place)
   return function (request)
+    if http.foreign_origin(request) then return "not for pages of other origins" end
     local own = place.address and place.address:match("^127%.")
     if not own or not request.headers.host then return nil end
     local host = http.foreign_host(request, {})

@@ -37,4 +37,20 @@ describe("Where servers listen", function ()
       "--metrics unix:/no/such/x: bind: No such file or directory")
     assert.equal(1, tries)
   end)
+
+  it("refuses what pages of others may ask", function ()
+    local own, other = listen.foreign{address = "127.0.0.1"},
+      listen.foreign{address = "192.0.2.1"}
+    local function is_refused(refusal, host, origin)
+      return refusal{headers = {host = host, origin = origin}} ~= nil
+    end
+    for _, host in ipairs{"127.0.0.1:80", "localhost", "[::1]:80", "monitor:9090"} do
+      assert.is_false(is_refused(own, host), host)
+      assert.is_true(is_refused(own, host, "http://example.org"), host)
+      assert.is_false(is_refused(own, host, "http://" .. host), host)
+    end
+    assert.is_true(is_refused(own, "example.org"))
+    assert.is_false(is_refused(other, "example.org"))
+    assert.is_true(is_refused(other, "example.org", "null"))
+  end)
 end)

@@ -4,7 +4,7 @@
 -- second, in small steps, and all of it takes a hundredth of a CPU.
 
 local C = require("core.native")
-local http = require("lib.control.http")
+local session = require("lib.http.session")
 local metrics = require("lib.observe.metrics")
 local sockets = require("lib.sockets")
 
@@ -102,7 +102,7 @@ end
 function scrapes.serve(fd, options)
   local source = scrapes.source(options.collect, C.pg_cpu_seconds, C.pg_monotonic)
   local page = pages_of(source, options)
-  local server = sockets.server(fd, function () return http.session(page) end)
+  local server = sockets.server(fd, function () return session.new(page) end)
   local budget = scrapes.budget(C.pg_cpu_seconds, C.pg_monotonic)
   local more = false
   while not options.stop() do

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Heads of HTTP/1's messages (RFC 9112): how long is the body behind, and where is each
--- field? For what looks at messages of others: nothing is refused but what leaves it
--- open where the body ends.
+-- field? For servers (lib.http), and for what looks at messages of others: nothing is
+-- refused but what leaves it open where the body ends.
 
 local head = {}
 
@@ -13,13 +13,15 @@ local function trimmed(value)
 end
 
 -- The lines: a list of {at =, behind =, text =}; places are counted from 0, `behind`
--- what ends the line.
+-- what ends the line. Nil if one holds a CR or a NUL: some take a bare CR for the end
+-- of a line, and see other fields (RFC 9112, section 2.2; RFC 9110, section 5.5).
 local function lines_of(text)
   local list, at = {}, 1
   while at <= #text do
     local newline = text:find("\n", at, true)
     if not newline then break end
     local line = text:sub(at, newline - 1):gsub("\r$", "")
+    if line:find("[%z\r]") then return nil end
     list[#list + 1] = {at = at - 1, behind = newline, text = line}
     at = newline + 1
   end
@@ -34,12 +36,18 @@ local function fields_of(lines)
     if line.text == "" then break end
     local last = list[#list]
     if line.text:find("^[ \t]") and last then -- a value goes on (RFC 9112, section 5.2)
-      last.value, last.behind = last.value .. " " .. trimmed(line.text), line.behind
+      last.parts, last.behind = last.parts or {last.value}, line.behind
+      table.insert(last.parts, trimmed(line.text))
     else
       local name, value = line.text:match("^([^:%s%c]+):(.*)$")
       if not name then return nil end
       list[#list + 1] = {name = name:lower(), value = trimmed(value), at = line.at,
         behind = line.behind}
+    end
+  end
+  for _, field in ipairs(list) do
+    if field.parts then
+      field.value, field.parts = trimmed(table.concat(field.parts, " ")), nil
     end
   end
   return list
@@ -108,7 +116,7 @@ local function find_body(h, asked)
 end
 
 --- Where the head in `text` ends: how many bytes it has, and how many of them are empty
---- lines before it; nil if it isn't whole.
+--- lines before it; nil if it isn't whole. Takes time in proportion to the text.
 function head.find(text)
   local first = text:find("[^\r\n]")
   if not first then return nil end
@@ -125,7 +133,7 @@ end
 --- response answers, if it is known.
 function head.parse(text, asked)
   local lines = lines_of(text)
-  local h = lines[1] and first_line(lines[1].text)
+  local h = lines and lines[1] and first_line(lines[1].text)
   if not h then return nil end
   h.first = lines[1]
   h.fields = fields_of(lines)

@@ -31,6 +31,7 @@ describe("net.http.head", function ()
       {"length 7", false, OK, "Content-Length: 7", "Content-Length: 7, 7"},
       {"length 7", false, "PUT /a b HTTP/1.0", "Content-Length: 7"},
       {"chunked", false, "POST / HTTP/1.1", "Transfer-Encoding: chunked"},
+      {"length 7", false, OK, "Content-Length:", " ", "\t7"},
       {"length 7", false, OK, "X: a", " Content-Length: 8", "Content-Length: 7"},
     } do
       assert.equal(x[1], body(x[2] or nil, unpack(x, 3)), table.concat(x, " ", 3))
@@ -42,6 +43,7 @@ describe("net.http.head", function ()
     for _, x in ipairs{{"hello"}, {"GET / HTTP/2.0"}, {"HTTP/1.1 20"}, {OK, "no field"},
       {OK, "Content-Length: 5, 6"}, {OK, "Content-Length: -5"}, {OK, "Content-Length:"},
       {OK, "Content-Length: 5,"}, {OK, "Content-Length : 5"}, {OK, ": 5"},
+      {OK, "X: a\rContent-Length: 5"}, {OK .. "\rContent-Length: 5"}, {OK, "X: \0"},
       {OK, "Content-Length: 99999999999999999999"}, {OK, "Content-Length: 0x5"},
       {"GET / HTTP/1.1", "Transfer-Encoding: gzip"}} do
       assert.is_nil(head.parse(text(unpack(x))), table.concat(x, " "))

@@ -6,7 +6,7 @@ local access = require("program.web.access")
 local ask = require("program.web.ask")
 local cli = require("lib.cli")
 local failure = require("core.failure")
-local http = require("lib.control.http")
+local session = require("lib.http.session")
 local instances = require("lib.observe.instances")
 local listen = require("lib.control.listen")
 local pages = require("program.web.pages")
@@ -99,7 +99,7 @@ function M.run(args)
   local page, watch = pages.serve{hosts = set_of(options.host), token = token,
     only = options.instance, model = options.model}
   local server = sockets.server(fd, function ()
-    return http.session(page, {any_method = true})
+    return session.new(page, {any_method = true})
   end)
   local told, problem = tell(path and ("unix:%s"):format(path)
     or ("http://%s:%d/%s"):format(place.address, sockets.port(fd),

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local http = require("lib.control.http")
+local sessions = require("lib.http.session")
 
 -- What a session says to the pieces of text, and whether it is done.
 local function ask(page, options, ...)
-  local session = http.session(page, options)
+  local session = sessions.new(page, options)
   for _, piece in ipairs{...} do
     session:receive(piece)
     session:work()
@@ -39,7 +39,7 @@ describe("a client of a web server", function ()
   end)
 
   it("gets a page when it is made, and no more is read meanwhile", function ()
-    local session = http.session(function ()
+    local session = sessions.new(function ()
       coroutine.yield()
       return 200, "late"
     end)
@@ -49,7 +49,7 @@ describe("a client of a web server", function ()
     for _ = 1, 100 do session:receive(("x"):rep(10000)) end
     assert.is_true(#session.input < 100)
     session:work()
-    assert.matches("late$", session.output[1])
+    assert.matches("late$", table.concat(session.output))
   end)
 
   it("is told what is wrong with its request", function ()
@@ -68,10 +68,52 @@ describe("a client of a web server", function ()
     end
   end)
 
+  it("may go on asking, with what came meanwhile", function ()
+    local s = sessions.new(function (request)
+      if request.path == "/slow" then coroutine.yield() end
+      return 200, request.path .. " " .. request.body
+    end, {any_method = true, keep = true, longest_body = 10})
+    local function say(text)
+      s:receive(text)
+      s:work()
+      local bodies = {}
+      for body in table.concat(s.output):gmatch("\r\n\r\n([^H]*)") do
+        bodies[#bodies + 1] = body
+      end
+      s.output, s.outgoing = {}, 0
+      return bodies
+    end
+    assert.is_true(s:is_idle())
+    assert.same({"/a ", "/b 123"},
+      say("GET /a HTTP/1.1\n\nPUT /b HTTP/1.1\nContent-Length: 3\n\n123"))
+    assert.is_true(s:is_idle())
+    assert.same({}, say("GET /slow HTTP/1.1\n\nGET /c HTTP/1.1\n\n"))
+    assert.same({false, true}, {s:is_idle(), s.full})
+    assert.same({"/slow ", "/c "}, say(""))
+    assert.is_nil(s.full)
+    assert.same({}, say("PUT /d HTTP/1.1\nContent-Length: 3\n\n1"))
+    assert.falsy(s.done)
+    assert.same({"/d 123", "/e "},
+      say("23GET /e HTTP/1.1\nConnection: x, close\n\nGET /f HTTP/1.1\n\n"))
+    assert.is_true(s.done)
+  end)
+
+  it("is told to go on with its body, if that isn't there", function ()
+    for text, wanted in pairs{
+      ["Content-Length: 3\r\n\r\n"] = 100, ["Content-Length: 3\r\n\r\nabc"] = 200,
+      ["Content-Length: 99999999\r\n\r\n"] = 413, ["\r\n"] = 200} do
+      local said = ask(function () return 200, "" end, {any_method = true},
+        "POST / HTTP/1.1\r\nExpect: 100-Continue\r\n" .. text)
+      assert.equal(tostring(wanted), said:match("^HTTP/1.1 (%d+)"), text)
+    end
+    assert.equal("", (ask(never, {any_method = true},
+      "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")))
+  end)
+
   it("that ends early gets nothing", function ()
     for _, text in ipairs{"GET / HTTP/1.1\r\nConte",
                           "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nshort"} do
-      local session = http.session(never, {any_method = true})
+      local session = sessions.new(never, {any_method = true})
       session:receive(text)
       session:work()
       assert.falsy(session.done)
@@ -89,7 +131,7 @@ describe("a client of a web server", function ()
   it("that says nothing, or takes nothing, is waited for a while only", function ()
     for _, request in ipairs{"", "GET /", GET} do
       local seconds = 0
-      local session = http.session(function () return 200, "page" end,
+      local session = sessions.new(function () return 200, "page" end,
         {now = function () return seconds end})
       session:receive(request)
       session:work()
