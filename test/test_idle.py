@@ -13,6 +13,7 @@ import pytest
 
 from helpers.capture import load
 from helpers.command import PERIGEE, ROOT, perigee, running, wait_until
+from helpers.idle import MOST_WAKEUPS, cpu_seconds, is_settled, one_cpu, wakeups
 from helpers.network import Wire, veth
 from helpers.report import account
 
@@ -20,25 +21,8 @@ BRIDGE = ROOT / "test" / "chained_bridge.lua"
 BURST = 1000
 QUIET_S = 1.0
 MOST_SHARE = 1 / 20     # of what busy polling takes, on one CPU with it
-MOST_WAKEUPS = 10       # a second, but for those at the window's ends
-SLACK = 10
+SLACK = 10              # wake-ups at the window's ends
 FRAME = b"\2\0\0\0\0\1\2\0\0\0\0\2\x88\xb6"
-
-
-def cpu_seconds(pid):
-    """Of all threads (proc(5))."""
-    total = 0
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/schedstat") as file:
-            total += int(file.read().split()[0])
-    return total / 1e9
-
-
-def wakeups(pid):
-    """How often the main thread has slept of its own accord."""
-    with open(f"/proc/{pid}/status") as status:
-        return next(int(line.split()[1]) for line in status
-                    if line.startswith("voluntary_ctxt_switches"))
 
 
 # The port that echoes, and that of a second process between it and the wire, if it needs
@@ -93,18 +77,6 @@ def port(new_port):
     return new_port()
 
 
-@contextlib.contextmanager
-def one_cpu():
-    """What is started shares one CPU: whoever wants it has a like share. This process
-    isn't kept to it: it would wait there for what those do that it reaps."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(before)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
 def test_idle_leaves_the_cpu_alone(port, new_port):
     busy_port = new_port()
     with contextlib.ExitStack() as stack:
@@ -123,13 +95,6 @@ def test_idle_leaves_the_cpu_alone(port, new_port):
         share = (cpu_seconds(idle.pid) - before[1]) / (cpu_seconds(busy.pid) - before[2])
         assert slept <= MOST_WAKEUPS * seconds + SLACK, f"{seconds} s: {idle.said}"
         assert share <= MOST_SHARE, idle.said
-
-
-def is_settled(pid):
-    """Does the engine sleep for as long as it can, so that few wake-ups come a second?"""
-    before = wakeups(pid)
-    time.sleep(0.5)
-    return wakeups(pid) - before <= MOST_WAKEUPS
 
 
 @pytest.mark.parametrize("mode", ["adaptive", "eager"])

@@ -3,12 +3,12 @@
 has come; `perigee web` does until a browser comes."""
 
 import contextlib
-import os
 import time
 
 import pytest
 
 from helpers.command import PERIGEE, running, wait_until
+from helpers.idle import cpu_seconds
 from helpers.network import Wire, veth
 
 MOST_SHARE = 1 / 4      # of what busy polling takes; a task that polls has as much
@@ -44,15 +44,6 @@ end
 """
 CALLS = {"recv": "recv(bufs)", "tryRecv": "tryRecv(bufs, 300000)",
          "tryRecvIdle": "tryRecvIdle(bufs, 300000)"}
-
-
-def cpu_seconds(pid):
-    """Of all threads (proc(5))."""
-    total = 0
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/schedstat") as file:
-            total += int(file.read().split()[0])
-    return total / 1e9
 
 
 def waker(namespace, kind):

@@ -17,6 +17,7 @@ local freelist = pool.freelist
 
 local BURST = tonumber(C.TCP_BURST)
 local burst = ffi.new("struct packet *[?]", BURST)
+local AWAKE_S = 1 -- after a packet to one who never answers
 
 local Endpoint = {}
 
@@ -27,7 +28,7 @@ local function new(class, server, arg)
     neighbors = neighbors.new(s.endpoint, s.own, s.targets),
     resolved = #s.targets == 0, connect = latency.new(), first_byte = latency.new(),
     times = schedule.new(), gap = s.rate and 1 / s.rate, left = s.count or math.huge,
-    began = false,
+    began = false, full = false, heard = 0,
   }, class)
 end
 
@@ -50,6 +51,7 @@ local function flush(self, now)
     local left = C.pg_tcp_output(state, now)
     local n = state.outs
     if n > 0 then
+      self.heard = 1e-9 * tonumber(now)
       C.pg_give(freelist, output, state.outgoing, n)
       state.outs = 0
       fill(state)
@@ -101,6 +103,8 @@ local function due(self)
   if not self.began then
     schedule.restart(times, now)
     self.began = true
+  elseif self.full and times.due < now then -- what was due then isn't made up for
+    schedule.restart(times, times.due + math.ceil((now - times.due) / gap) * gap)
   end
   if schedule.begin(times, now) then
     while times.due <= now and n < BURST do
@@ -126,9 +130,35 @@ function Endpoint:pull()
   state.out_room = min(BURST, link.nwritable(self.sink))
   C.pg_tcp_timers(state, now)
   if not state.held and self.resolved and self.left > 0 and not state.server then
-    self.left = self.left - C.pg_tcp_open(state, due(self), now)
+    local full = state.counts.open >= state.limit
+    if not full then
+      self.left = self.left - C.pg_tcp_open(state, due(self), now)
+    end
+    self.full = full
   end
   flush(self, now)
+end
+
+-- When the next connection is to be opened, as seen `now`.
+local function opens_at(self, now)
+  local state = self.state
+  if state.held or state.server or self.left <= 0 then return math.huge end
+  if state.counts.open >= state.limit then return math.huge end
+  return self.gap and self.began and self.times.due or now
+end
+
+--- When it has to be called though no packet comes. A client is looked at without a
+--- pause while answers are awaited: that is measured.
+function Endpoint:due_at(now)
+  local state = self.state
+  if not self.sink then return math.huge end
+  if state.ready_first ~= 0 then return now end
+  if state.awaited > 0 and now - self.heard < AWAKE_S then return now end
+  local at = 1e-9 * tonumber(C.pg_tcp_due(state))
+  if not self.resolved then
+    return self.missing and at or min(at, now + neighbors.LOOK_SECONDS)
+  end
+  return min(at, opens_at(self, now))
 end
 
 --- Are the neighbours known that it sends to? false, and a sentence if nobody says to

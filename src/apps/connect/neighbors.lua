@@ -105,5 +105,7 @@ function Neighbors:ask(now, output)
 end
 
 M.SECONDS = TIMES.between * TIMES.tries
+--- So often it is to be asked whether all is known.
+M.LOOK_SECONDS = 0.02
 
 return M

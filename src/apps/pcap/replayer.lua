@@ -105,6 +105,13 @@ local function next_loop(self)
   return self:rewind()
 end
 
+--- When the next packet is due, on the clock of engine.now().
+function Replayer:due_at(now)
+  if self.done or self.held then return math.huge end
+  if not self.started or self.waits == 0 then return now end
+  return self.times.due
+end
+
 -- Is this packet due, which comes behind the one that was scheduled before it?
 local function is_due(self, length, time, now)
   local gap = self.gap(length, time)

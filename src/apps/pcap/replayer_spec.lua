@@ -82,6 +82,18 @@ describe("apps.pcap.replayer", function()
     assert.are.equal(1 + math.floor(0.1 * 128), count)
   end)
 
+  it("says when the next packet is due", function()
+    save{0, SECOND, 3 * SECOND}
+    local app = replayer{speed = 2}
+    assert.equal(7, app:due_at(7))
+    assert.same({"1", 50.5, 50.5}, {sent_at(app, 50), app:due_at(50), app:due_at(51)})
+    assert.same({"2", 51.5}, {sent_at(app, 50.5), app:due_at(50.5)})
+    app:hold()
+    assert.equal(math.huge, app:due_at(60))
+    app:go()
+    assert.same({"3", math.huge}, {sent_at(app, 60), app:due_at(60)})
+  end)
+
   it("goes on at another rate, from the packet that waits", function()
     save{0, 100 * SECOND, 200 * SECOND, 300 * SECOND}
     local app = replayer{speed = 1}

@@ -25,9 +25,10 @@ local MOST_IN_VAIN = 3         -- wake-ups without a packet, in a row
 -- what it waits for is noticed late by that part of it at most.
 local LEAST_ASKED, SHARE_ASKED = 0.01, 1 / 8
 -- So long before something is due at a time (an app's due_at()) the engine is awake,
--- and looks without a pause: half as long again as it has overslept of late.
+-- and looks without a pause: half as long again as half of its sleeps were too long.
+-- (The longest say nothing: others had the CPU then, and would have if it were awake.)
 local LEAST_AWAKE, MOST_AWAKE, SAFETY = 60e-6, 500e-6, 1.5
-local FORGOTTEN = 1 / 64
+local LEARNED = 1 / 64
 
 local only_controls = false
 
@@ -92,8 +93,9 @@ end
 
 -- A sleep of so many seconds has lasted longer.
 local function note_overslept(seconds)
-  local less = awake_before * (1 - FORGOTTEN)
-  awake_before = math.min(MOST_AWAKE, math.max(LEAST_AWAKE, less, seconds * SAFETY))
+  local wanted = seconds * SAFETY
+  local step = wanted > awake_before and LEARNED or -LEARNED
+  awake_before = math.min(MOST_AWAKE, math.max(LEAST_AWAKE, awake_before * (1 + step)))
 end
 
 -- Peers don't tell of packets any more.

@@ -120,6 +120,7 @@ struct tcp_endpoint {
   struct tcp_wheel wheel;
   uint64_t now;              /* ns */
   uint32_t ready_first, ready_last;
+  uint32_t awaited;          /* a client's connections whose peer is to answer next */
   uint32_t ip_id;
   struct tcp_samples connect, first_byte;
   uint32_t outs, out_room, spares, others;
@@ -138,5 +139,6 @@ void pg_tcp_input(struct tcp_endpoint *e, struct packet *const *packets, uint32_
                   uint64_t now);
 /* timer.c */
 void pg_tcp_timers(struct tcp_endpoint *e, uint64_t now);
+uint64_t pg_tcp_due(const struct tcp_endpoint *e);
 /* output.c */
 uint32_t pg_tcp_output(struct tcp_endpoint *e, uint64_t now);

@@ -92,6 +92,7 @@ struct tcp_connection *tcp_new_connection(struct tcp_endpoint *e,
 void tcp_remove(struct tcp_endpoint *e, struct tcp_connection *c)
 {
   tcp_unschedule(e, c);
+  tcp_await(e, c, false);
   c->state = TCPS_CLOSED;
   if (!(c->flags & C_READY))
     pg_flow_table_remove(e->table, number_of(e, c));
@@ -119,6 +120,7 @@ void tcp_time_wait(struct tcp_endpoint *e, struct tcp_connection *c)
     e->counts.in_time_wait++;
   }
   c->state = TCPS_TIME_WAIT;
+  tcp_await(e, c, false);
   c->resend_at = 0;
   uint32_t at = tick_of(e->now) + e->time_wait + 1;
   c->act_at = at ? at : 1;
@@ -199,6 +201,7 @@ void tcp_open(struct tcp_endpoint *e, struct tcp_connection *c)
     return;
   }
   c->flags |= C_SYN_OWED;
+  tcp_await(e, c, true);
   c->asked_at = now_us(e);
   tcp_make_ready(e, c);
 }

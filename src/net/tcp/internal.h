@@ -23,7 +23,8 @@ enum {
   C_SACK = 128,     /* the peer may be sent SACK options */
   C_SHIFTS = 256,   /* windows are scaled (RFC 7323) */
   C_ASKED = 512,    /* nothing of the answer has come yet */
-  C_LAST = 1024     /* close behind the message that is due */
+  C_LAST = 1024,    /* close behind the message that is due */
+  C_AWAITED = 2048  /* a client's: the next is the peer's, its SYN or an answer */
 };
 
 /* What is read of a message. */
@@ -68,6 +69,15 @@ static inline uint32_t number_of(const struct tcp_endpoint *e,
 
 static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 static inline uint32_t greatest(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* A client's peer is to answer: the SYN, or a request; or it has. */
+static inline void tcp_await(struct tcp_endpoint *e, struct tcp_connection *c, bool awaited)
+{
+  if (awaited != ((c->flags & C_AWAITED) != 0)) {
+    c->flags ^= C_AWAITED;
+    e->awaited += awaited ? 1 : -1;
+  }
+}
 
 /* Put it into the list of those that may send (output.c). */
 void tcp_make_ready(struct tcp_endpoint *e, struct tcp_connection *c);

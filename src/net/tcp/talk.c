@@ -95,6 +95,7 @@ void tcp_say(struct tcp_endpoint *e, struct tcp_connection *c)
   } else {
     e->counts.requests++;
     c->flags |= C_ASKED;
+    tcp_await(e, c, true);
     c->asked_at = now_us(e);
     expect(e, c);
     act_in(e, c, e->give_up);
@@ -141,6 +142,7 @@ void tcp_established(struct tcp_endpoint *e, struct tcp_connection *c)
     expect(e, c);
     act_in(e, c, e->idle);
   } else {
+    tcp_await(e, c, false);
     go_on(e, c);
   }
 }
@@ -256,6 +258,7 @@ void tcp_receive(struct tcp_endpoint *e, struct tcp_connection *c, const uint8_t
   c->act_at = (tick_of(e->now) + (e->server ? e->idle : e->give_up)) | 1;
   if (n > 0 && (c->flags & C_ASKED)) {
     c->flags &= ~C_ASKED;
+    tcp_await(e, c, false);
     add_sample(&e->first_byte, 1e3 * (now_us(e) - c->asked_at));
   }
   while (n > 0 && c->state != TCPS_CLOSED) {

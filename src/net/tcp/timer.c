@@ -173,3 +173,17 @@ void pg_tcp_timers(struct tcp_endpoint *e, uint64_t now)
     }
   }
 }
+
+/* Until when pg_tcp_timers() needn't be called, in ns, if nothing is received or sent: for
+ * a quarter of a second at most. */
+uint64_t pg_tcp_due(const struct tcp_endpoint *e)
+{
+  enum { AHEAD = 256 };
+  uint32_t n = 1, tick = e->wheel.tick + 1;
+  for (; n < AHEAD; n++, tick++)
+    if (e->wheel.level[0][tick & MASK] ||
+        ((tick & MASK) == 0 && e->wheel.level[1][(tick >> SHIFT) & MASK]))
+      break;
+  uint32_t behind = tick_of(e->now) - e->wheel.tick;
+  return ((e->now >> TICK_SHIFT) - behind + n) << TICK_SHIFT;
+}

@@ -9,6 +9,7 @@
 static void ask(struct tcp_endpoint *e, struct tcp_connection *c)
 {
   c->flags |= C_ASKED | C_RESEND;
+  tcp_await(e, c, true);
   c->retries = 0;
   c->resend_at = 0;
   c->asked_at = now_us(e);
@@ -68,6 +69,7 @@ static void answered(struct tcp_endpoint *e, struct tcp_connection *c)
 {
   uint32_t took = now_us(e) - c->asked_at;
   c->flags &= ~(C_ASKED | C_RESEND);
+  tcp_await(e, c, false);
   c->resend_at = 0;
   c->turns++;
   e->counts.answers++;

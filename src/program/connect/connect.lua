@@ -5,7 +5,6 @@
 local C = require("core.native")
 local commands = require("program.connect.commands")
 local course = require("program.connect.course")
-local engine = require("core.app")
 local files = require("core.lib.files")
 local graph = require("program.connect.graph")
 local options_of = require("program.connect.options").parse
@@ -34,7 +33,6 @@ end
 function M.run(args)
   local options = options_of(args)
   local stream = options.json == "-" and io.stderr or io.stdout
-  engine.busywait = true
   local sides = graph.configure(options)
   commands.let_in(sides)
   local before = C.pg_cpu_seconds()

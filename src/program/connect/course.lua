@@ -37,8 +37,10 @@ local function until_over(sides, options)
   return function ()
     if is_over() then return true end
     local now = C.pg_now()
-    if drained then return now >= drained or sides[1].app.state.counts.open == 0 end
-    if now < ends then return false end
+    if drained then
+      return now >= drained or sides[1].app.state.counts.open == 0, drained
+    end
+    if now < ends then return false, ends end
     drained = client and now + (options.drain or DRAIN_S) or now
     sides[1].app:hold()
     return not client

@@ -120,6 +120,9 @@ function Repeater:due_in(now)
   return self.schedule.due - now
 end
 
+--- The same as a time.
+function Repeater:due_at(now) return now + self:due_in(now) end
+
 function Repeater:stop()
   for _, p in ipairs(self.kept) do packet.free(p) end
 end

@@ -131,6 +131,7 @@ local function run_for(self, seconds, done)
     self.gap, self.looked = math.max(self.gap, now - self.looked), now
     wait:show(now - began, seconds, "s")
     if done and done() then return true end
+    if not engine.busywait then return now >= ends, ends end
     return now >= ends + rest(self, now)
   end}
   wait:finish()
@@ -196,9 +197,16 @@ local function watch(self, rate, seen)
   end
 end
 
+-- The same while nothing is sent: the engine sleeps.
+local function sleep_for(self, seconds, done)
+  engine.busywait = false
+  run_for(self, seconds, done)
+  engine.busywait = true
+end
+
 -- Somebody has asked by the control socket that the next trial wait.
 local function wait_while_held(self)
-  while self.held do run_for(self, HELD_S, function () return not self.held end) end
+  while self.held do sleep_for(self, HELD_S, function () return not self.held end) end
 end
 
 -- Send at `rate` for so many seconds, or `most` packets; then wait for those under way.
@@ -320,7 +328,7 @@ end
 
 --- Send nothing for so many seconds.
 function Tester:pause(seconds)
-  if seconds > 0 then run_for(self, seconds) end
+  if seconds > 0 then sleep_for(self, seconds) end
 end
 
 return tester

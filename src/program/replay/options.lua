@@ -39,8 +39,8 @@ local function add_timing(p)
     p:option("--speed", "Send this many times as fast as recorded (default 1).")
       :argname("FACTOR"):convert(cli.positive_number),
     p:flag("--topspeed", "Send as fast as the port takes them."))
-  p:flag("--busy-wait", "Use a CPU fully, so that packets go when they are due (at"
-         .. " recorded speed; at rates it is so anyway).")
+  p:flag("--busy-wait", "Use a CPU fully, rather than sleep until shortly before a"
+         .. " packet is due.")
   p:option("--loop", "Go through the file N times; 0: until stopped (default 1).")
     :argname("N"):convert(cli.count)
 end

@@ -62,7 +62,8 @@ end
 -- A function that tells whether the run has ended: all is sent, or the time is over,
 -- or the port has stopped taking packets.
 local function ending(source, ports, duration)
-  local started, waiting, changed = engine.now(), nil, nil
+  local ends = duration and engine.now() + duration or math.huge
+  local waiting, changed
   local function left()
     local n = 0
     for i = 1, #ports do n = n + link.nreadable(ports[i].sink) end
@@ -70,10 +71,10 @@ local function ending(source, ports, duration)
   end
   return function()
     local now = engine.now()
-    if duration and now - started >= duration then
+    if now >= ends then
       return true
     elseif not source.done then
-      return false
+      return false, ends
     end
     local n = left()
     if n ~= waiting then waiting, changed = n, now end
@@ -81,10 +82,10 @@ local function ending(source, ports, duration)
   end
 end
 
---- Whether nothing sleeps between packets. At recorded speed that is for who asks: a
---- sleeping engine is 0.1 ms late.
+--- Whether nothing sleeps between packets. Else it sleeps until shortly before one is
+--- due, and waits busily for the rest.
 function M.waits_busily(options)
-  return (options.rate or options.topspeed or options.busy_wait) ~= nil
+  return (options.topspeed or options.busy_wait) ~= nil
 end
 
 local function run_engine(source, ports, options)

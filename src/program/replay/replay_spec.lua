@@ -30,11 +30,12 @@ describe("program.replay", function()
                                              rate = {bit_rate = 5}})
   end)
 
-  it("sleeps at recorded speed, unless told not to", function()
-    assert.is_false(replay.waits_busily{})
-    assert.is_false(replay.waits_busily{speed = 2, loop = 3})
-    for _, options in ipairs{{busy_wait = true}, {rate = {packet_rate = 1}},
-                             {topspeed = true}, {speed = 2, busy_wait = true}} do
+  it("sleeps while nothing is due, unless told not to", function ()
+    for _, options in ipairs{{}, {speed = 2, loop = 3}, {rate = {packet_rate = 1}}} do
+      assert.is_false(replay.waits_busily(options))
+    end
+    for _, options in ipairs{{busy_wait = true}, {topspeed = true},
+                             {rate = {packet_rate = 1}, busy_wait = true}} do
       assert.is_true(replay.waits_busily(options))
     end
   end)

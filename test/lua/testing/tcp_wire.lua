@@ -108,6 +108,22 @@ local function samples(histogram, list)
   list.n = 0
 end
 
+local function what_timers_do(e)
+  return e.ready_last, tonumber(e.counts.open), tonumber(e.counts.timeouts)
+end
+
+-- Timers do nothing before the time at which the endpoint has said they are due.
+local function run_timers(e, now)
+  local idle = now < C.pg_tcp_due(e)
+  local ready, open, timeouts = what_timers_do(e)
+  C.pg_tcp_timers(e, now)
+  if idle then
+    local ready_now, open_now, timeouts_now = what_timers_do(e)
+    assert(ready == ready_now and open == open_now and timeouts == timeouts_now,
+      "a timer was due earlier than the endpoint said")
+  end
+end
+
 --- A millisecond: `opens` connections are opened in it.
 function Wire:step(opens)
   self.tick = self.tick + 1
@@ -119,8 +135,8 @@ function Wire:step(opens)
   end
   fill(self.client.endpoint)
   fill(self.server.endpoint)
-  C.pg_tcp_timers(self.client.endpoint, now)
-  C.pg_tcp_timers(self.server.endpoint, now)
+  run_timers(self.client.endpoint, now)
+  run_timers(self.server.endpoint, now)
   if opens > 0 then C.pg_tcp_open(self.client.endpoint, opens, now) end
   flush(self, self.client, "server")
   flush(self, self.server, "client")
@@ -137,7 +153,10 @@ function Wire:run(n, most)
   for _ = 1, most or 1.8e6 do
     local left = n - tonumber(client.started)
     self:step(math.min(left, 16))
-    if left <= 0 and client.open == 0 and server.open == 0 then return true end
+    if left <= 0 and client.open == 0 and server.open == 0 then
+      assert(self.client.endpoint.awaited == 0, "it awaits answers without connections")
+      return true
+    end
   end
   return false
 end

@@ -135,6 +135,7 @@ function delay.test(list, size, rate, options, say)
       r.histogram = nil
     end
     test.trials[trial] = results
+    engine.busywait = false -- until the next trial
     if options.pause > 0 then run_for(options.pause) end
   end
   test.mean, test.summary = count > 0 and means / count or nil, latency.summary(all)
