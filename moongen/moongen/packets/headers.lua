@@ -273,9 +273,8 @@ end
 local function build(name, subtype)
   local spec = protocols[name]
   spec = subtype and spec.subtypes and spec.subtypes[subtype] or spec
-  local layout = layouts.new(name, spec.fields, {}, spec.variable)
-  layout.declaration = layout.declaration:gsub("uint8_t body%[0%]",
-    "union payload_t body")
+  local layout = layouts.new(name, spec.fields, {}, spec.variable,
+    spec.variable == "body" and "union payload_t %s" or nil)
   ctypes.build(layout, name, spec.methods)
   local type_ = {name = name, subtype = subtype, layout = layout, labels = spec.labels,
     ctype = layout.fast_type, size = layout.size, methods = layout.fast,

@@ -48,7 +48,7 @@ describe("define", function ()
       Payload = "a field can't be called 'Payload': 'payload' means something else",
       Set = "'set' means something else", get = "'get' means something else",
       End = "a field can't be called 'End': 'end' is a word of Lua's",
-      ["while"] = "'while' is a word of Lua's", Int = "can't be used in C",
+      ["while"] = "'while' is a word of Lua's",
     } do
       number = number + 1
       assert.error_matches(function ()
@@ -149,7 +149,7 @@ describe("define", function ()
     refuses("length = 'some'", {{"A", 8, length = "some"}})
     refuses("`next` names field B", {{"A", 8}}, {next = {field = "B"}})
     refuses("there is already a protocol 'udp'", {{"A", 8}}, {name = "udp"})
-    refuses("a member's name can't be used in C", {{"Int", 8}})
+    refuses("a member's name can't be used in C", {{"A", 8, member = "a b"}})
   end)
 
   local function refuses(sentence, fields, more)

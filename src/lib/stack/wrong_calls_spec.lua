@@ -112,6 +112,56 @@ describe("a header of every protocol", function ()
     end
   end)
 
+  it("refuses values that its members can't take", function ()
+    local numbers = ffi.new("struct { int a; }")
+    local wrong = {5, -1.5, 5ULL, "zzz", "", true, {}, {"x"}, print, p, p.data,
+      numbers, ffi.new("void *"), {n = nil}}
+    local refused = 0
+    for _, name in ipairs(stack.protocols()) do
+      local pkt = stack.createStack({name, name = "h"})(p)
+      local view = stack.resolve(p, name)
+      for i, h in ipairs{pkt.h, view[name]} do
+        local layout = i == 1 and stack.registry.find(name).default
+          or view.shape.items[1].layout
+        for _, cell in ipairs(layout.cells) do
+          for v = 1, #wrong + 1 do -- the last is nil
+            local value = wrong[v]
+            local function assign() h[cell.member] = value end
+            local field = cell.fields[1]
+            if not field or field.kind ~= "uint" or type(value) == "table" then
+              local said = refusal(assign)
+              assert.matches(("%s.%s "):format(name, cell.member), said, 1, true)
+            end
+            if not pcall(assign) then
+              refusal(assign)
+              refused = refused + 1
+            end
+            local read = h[cell.member]
+            assert.is_true(read ~= nil and type(read) ~= "string", i)
+          end
+        end
+      end
+    end
+    assert.is_true(refused > 5000, refused)
+  end)
+
+  it("takes what its members can hold", function ()
+    local pkt = stack.createStack("eth", "ip4", "udp", "vxlan")(p)
+    pkt:fill{pktLength = 100, ip4Dst = 7}
+    pkt.ip4.src = pkt.ip4.dst
+    assert.equal(7, pkt.ip4:getSrc())
+    pkt.ip4.tTL = 9
+    pkt.ip4.protocol = 17ULL
+    assert.equal(9, pkt.ip4.tTL)
+    assert.equal(9, pkt.ip4:getTTL())
+    assert.equal(17, pkt.ip4:getProtocol())
+    assert.equal("vxlan.vNI can't be set to 5; setVNI takes the field's value",
+      refusal(function () pkt.vxlan.vNI = 5 end):match(": (.*)"))
+    local said = refusal(function () pkt.ip4.src = 5 end)
+    assert.equal("ip4.src takes another IPv4 address, not 5; setSrc takes numbers too, "
+      .. "and setSrcString text", said:match(": (.*)"))
+  end)
+
   it("refuses methods that are called without it", function ()
     for _, name in ipairs(stack.protocols()) do
       local h = stack.createStack({name, name = "h"})(p).h

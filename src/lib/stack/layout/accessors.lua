@@ -18,7 +18,7 @@ local function byte_terms(cell, wide)
   local terms = {}
   for i = 0, cell.bytes - 1 do
     local index = cell.little and cell.bytes - 1 - i or i
-    local byte = ("self.%s[%d]"):format(cell.member, index)
+    local byte = ("self.%s[%d]"):format(cell.slot, index)
     if wide then byte = ("cast(u64, %s)"):format(byte) end
     local shift = 8 * (cell.bytes - 1 - i)
     terms[#terms + 1] = shift == 0 and byte or ("lshift(%s, %d)"):format(byte, shift)
@@ -27,7 +27,7 @@ local function byte_terms(cell, wide)
 end
 
 local function load(cell)
-  local member = "self." .. cell.member
+  local member = "self." .. cell.slot
   if cell.split then
     return ("bor(rshift(bswap(%s.high), 8), %s.low)"):format(member, member)
   end
@@ -38,7 +38,7 @@ local function load(cell)
 end
 
 local function store(cell, value)
-  local member = "self." .. cell.member
+  local member = "self." .. cell.slot
   if cell.split then -- two stores: to join the byte behind would take a load
     return ("local x = %s; %s.high = rshift(bswap(rshift(x, 8)), 16);"
       .. " %s.low = band(x, 255)"):format(value, member, member)
@@ -134,7 +134,7 @@ local SLOW_SET = {
 }
 
 local function bodies(field, slow)
-  local member, kind = field.cell.member, field.kind
+  local member, kind = field.cell.slot, field.kind
   if kind == "uint" then
     local value = field.cell.bytes > 4 and read_wide(field) or read_narrow(field)
     if field.flag then value = value .. " ~= 0" end
@@ -187,9 +187,9 @@ local function add_strings(lines, field, name)
       own("get" .. name .. "String"), field.name, name)
   end
   add(lines, "function M.get%sString(self) %sreturn self.%s:getString() end",
-    name, own("get" .. name .. "String"), field.cell.member)
+    name, own("get" .. name .. "String"), field.cell.slot)
   add(lines, "function M.set%sString(self, v) %sself.%s:setString(v) end",
-    name, own("set" .. name .. "String"), field.cell.member)
+    name, own("set" .. name .. "String"), field.cell.slot)
 end
 
 local function add_field(lines, field, slow)

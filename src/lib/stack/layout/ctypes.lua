@@ -6,6 +6,7 @@
 local ffi = require("ffi")
 local accessors = require("lib.stack.layout.accessors")
 local address = require("lib.stack.address")
+local members = require("lib.stack.layout.members")
 local missing = require("lib.stack.layout.missing")
 local twin = require("lib.stack.layout.slow_copy")
 
@@ -71,27 +72,17 @@ local function compile(layout, title, slow, one, other)
     told_of(title))
 end
 
--- Make the methods say what there isn't; what is said of an assignment.
-local function refuse_others(layout, methods, title)
-  local members = {}
-  for _, field in ipairs(layout.fields) do
-    if #field.cell.fields == 1 then members[#members + 1] = field.member end
-  end
-  return missing.guard(methods, title, members,
-    ("`perigee proto %s` lists its fields"):format(title))
-end
-
 --- Give the layout its types: `fast` and `slow` (the methods), `fast_type`,
 --- `fast_pointer` and `slow_pointer` (C types; the last two are of pointers). `extra`
 --- are further methods (a definition's).
 --- Raises a sentence if the declaration can't be read by C.
 function header.build(layout, title, extra)
-  local ok, fast_type = pcall(ffi.typeof, layout.declaration)
+  local ok, fast_type = pcall(ffi.typeof, layout.slots)
   if not ok then
     error(("protocol '%s': a member's name can't be used in C: %s")
       :format(title, tostring(fast_type)), 0)
   end
-  local slow_type = ffi.typeof(layout.declaration)
+  local slow_type = ffi.typeof(layout.slots)
   local fast = compile(layout, title, false, fast_type, slow_type)
   local slow = compile(layout, title, true, slow_type, fast_type)
   for name, method in pairs(slow) do
@@ -101,9 +92,11 @@ function header.build(layout, title, extra)
     fast[name], slow[name] = method, twin.of(method)
   end
   for c_type, methods in pairs{[fast_type] = fast, [slow_type] = slow} do
-    ffi.metatype(c_type, missing.operators(
-      {__index = methods, __newindex = refuse_others(layout, methods, title)},
-      "the header " .. title, ("`perigee proto %s` lists its fields"):format(title)))
+    local more = ("`perigee proto %s` lists its fields"):format(title)
+    local index, newindex = members.of(layout, title, methods,
+      missing.guard(methods, title, {}, more, 2))
+    ffi.metatype(c_type, missing.operators({__index = index, __newindex = newindex},
+      "the header " .. title, more))
   end
   layout.fast, layout.slow = fast, slow
   layout.fast_type = fast_type

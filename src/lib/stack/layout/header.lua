@@ -127,37 +127,47 @@ local function shared_name(cell)
   return "bits" .. cell.first
 end
 
+-- The C member, with %s for its name.
 local function declare(cell, proto)
   local field = cell.fields[1]
   cell.bytes = cell.behind - cell.first
   cell.member = #cell.fields == 1 and field.member or shared_name(cell)
+  cell.slot = cell.member .. "_"
   if field.kind ~= "uint" then
     if #cell.fields > 1 then
       fault(proto, "another field overlaps %s, which isn't a number", field.name)
     end
     if field.kind == "bytes" then
-      return ("uint8_t %s[%d];"):format(cell.member, cell.bytes)
+      return ("uint8_t %%s[%d];"):format(cell.bytes)
     end
-    return ("%s %s;"):format(KINDS[field.kind].ctype, cell.member)
+    return KINDS[field.kind].ctype .. " %s;"
   end
   if cell.bytes > 8 then
     fault(proto, "the bit fields around %s span more than 8 bytes", field.name)
   end
   cell.whole = WHOLE[cell.bytes]
-  if cell.whole then return ("%s %s;"):format(cell.whole, cell.member) end
+  if cell.whole then return cell.whole .. " %s;" end
   if cell.bytes == 3 and field.order ~= "le" then -- VXLAN's VNI; see accessors.lua
     cell.split = true
-    return ("struct { uint16_t high; uint8_t low; } __attribute__((packed)) %s;")
-      :format(cell.member)
+    return "struct { uint16_t high; uint8_t low; } __attribute__((packed)) %s;"
   end
-  return ("uint8_t %s[%d];"):format(cell.member, cell.bytes)
+  return ("uint8_t %%s[%d];"):format(cell.bytes)
+end
+
+-- The C struct of the cells, their names under `key`; of the variable part, too.
+local function struct_of(cells, key)
+  local lines = {}
+  for i, cell in ipairs(cells) do lines[i] = cell.declared:format(cell[key]) end
+  return ("struct { %s } __attribute__((packed))"):format(table.concat(lines, " "))
 end
 
 --- The layout of the `raw` fields (a definition's list) for the protocol named
 --- `proto`, with those optional fields whose flag is in the set `present`; `variable`
---- is the name of a member of variable size at the end, or nil. It has `fields`,
---- `by_name`, `by_label`, `size` (bytes) and `declaration` (a C struct).
-function layout.new(proto, raw, present, variable)
+--- is the name of a member of variable size at the end, or nil, and `variable_type` its
+--- C declaration with %s for the name, or nil for bytes. It has `fields`, `by_name`,
+--- `by_label`, `size` (bytes), `cells`, `declaration` (a C struct), and `slots`: the
+--- same with the names that lib.stack.layout.members translates to.
+function layout.new(proto, raw, present, variable, variable_type)
   local fields, by_name, by_label = {}, {}, {}
   for _, entry in ipairs(raw) do
     if not entry.when or present[entry.when] then
@@ -179,15 +189,16 @@ function layout.new(proto, raw, present, variable)
   end
   for _, field in ipairs(fields) do by_label[field.label] = field end
   local size = place(fields, by_name, proto)
-  local members = {}
-  for i, cell in ipairs(make_cells(fields, size)) do
-    members[i] = declare(cell, proto)
+  local cells = make_cells(fields, size)
+  for _, cell in ipairs(cells) do cell.declared = declare(cell, proto) end
+  if variable then
+    cells[#cells + 1] = {fields = {}, member = variable, slot = variable .. "_",
+      declared = (variable_type or "uint8_t %s[0]") .. ";"}
   end
-  if variable then members[#members + 1] = ("uint8_t %s[0];"):format(variable) end
   return {
     fields = fields, by_name = by_name, by_label = by_label, size = size,
-    declaration = ("struct { %s } __attribute__((packed))")
-      :format(table.concat(members, " ")),
+    cells = cells, declaration = struct_of(cells, "member"),
+    slots = struct_of(cells, "slot"),
   }
 end
 

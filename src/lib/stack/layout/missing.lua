@@ -11,28 +11,30 @@ local function fault(level, fmt, ...)
 end
 
 --- A function (_, name) for __index: `what` ("ip4") has no such member. `names` returns
---- a list of those it has; `more` is said where none is near.
-function missing.index(what, names, more)
+--- a list of those it has; `more` is said where none is near. `depth`: how many
+--- functions are between it and the program (1).
+function missing.index(what, names, more, depth)
+  depth = depth or 1
   return function (_, name)
-    if name == "packet" then fault(3, "%s is no packet, and has none", what) end
+    if name == "packet" then fault(depth + 2, "%s is no packet, and has none", what) end
     local hint = near.hint(tostring(name), names())
     if hint == "" and more then hint = "; " .. more end
-    fault(2, "%s has no '%s'%s", what, tostring(name), hint)
+    fault(depth + 1, "%s has no '%s'%s", what, tostring(name), hint)
   end
 end
 
 -- The same for __newindex: what is called set<Name> may be meant.
-local function newindex(what, names, more)
+local function newindex(what, names, more, depth)
   return function (_, name)
     local hint = near.hint("set" .. tostring(name), names())
     if hint == "" and more then hint = "; " .. more end
-    fault(2, "%s has no member '%s' to assign to%s", what, tostring(name), hint)
+    fault(depth + 1, "%s has no member '%s' to assign to%s", what, tostring(name), hint)
   end
 end
 
 --- Make a table of methods say so of others; `members` are further names. Returns a
---- function for __newindex.
-function missing.guard(methods, what, members, more)
+--- function for __newindex. `depth` is that of `missing.index`.
+function missing.guard(methods, what, members, more, depth)
   local function names()
     local list = {unpack(members or {})}
     for name in pairs(methods) do
@@ -41,8 +43,8 @@ function missing.guard(methods, what, members, more)
     table.sort(list)
     return list
   end
-  setmetatable(methods, {__index = missing.index(what, names, more)})
-  return newindex(what, names, more)
+  setmetatable(methods, {__index = missing.index(what, names, more, depth)})
+  return newindex(what, names, more, depth or 1)
 end
 
 local OPERATORS = {

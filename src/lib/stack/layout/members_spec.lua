@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A header's members cost compiled code what a plain C struct's cost.
+
+local ffi = require("ffi")
+local jit_util = require("jit.util")
+local stack = require("lib.stack")
+
+local ip4 = stack.registry.find("ip4").default
+local plain = ffi.typeof("$ *", ffi.typeof(ip4.declaration))
+local bytes = ffi.new("uint8_t[64]")
+
+-- The machine code's size, in bytes, of a loop's trace. LOOP is a chunk of its own, so
+-- that no trace of another is part of it.
+local function compiled(text, pointer)
+  local loop = loadstring(("local h, other = ... return function (n) for i = 1, n do "
+    .. "%s end end"):format(text))(ffi.cast(pointer, bytes),
+    ffi.cast(pointer, bytes + 32))
+  jit.flush()
+  for _ = 1, 3 do loop(1000) end
+  for number = 1, 100 do
+    local info = jit_util.traceinfo(number)
+    if info and info.linktype == "loop" then return #jit_util.tracemc(number) end
+  end
+end
+
+describe("a header's member in a loop", function ()
+  for name, text in pairs{
+    ["that is assigned"] = "h.tTL = i",
+    ["that is an address"] = "h.src = other.dst",
+    ["that is read"] = "h.protocol = h.tTL + i",
+    ["whose address is set"] = "h.dst:set(i)",
+  } do
+    it(name .. " compiles to what a C struct's does", function ()
+      local expected = compiled(text, plain)
+      assert.is_number(expected)
+      assert.equal(expected, compiled(text, ip4.fast_pointer))
+    end)
+  end
+
+  it("is refused in compiled code as before it", function ()
+    local h = ffi.cast(ip4.fast_pointer, bytes)
+    local function assign(value) h.src = value end
+    for i = 1, 300 do
+      local said = select(2, pcall(assign, i))
+      assert.matches(("ip4.src takes another IPv4 address, not %d;"):format(i), said, 1,
+        true)
+    end
+  end)
+end)
