@@ -209,7 +209,7 @@ DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/nat
   src/apps/packet_filter/connections.h src/apps/pcap/sides.h src/apps/record/record.h src/apps/rewrite/rewrite.h snabb/apps/bridge/bridge.h \
   click/native/ip.h \
   click/native/chance.h click/native/classify.h click/native/flow_ends.h \
-  click/native/flow_manager.h click/native/flows.h \
+  click/native/flow_areas.h click/native/flow_manager.h click/native/flows.h \
   click/native/patterns.h click/native/stations.h click/native/crc32.h click/native/work.h \
   moongen/native/moongen.h moongen/native/offload.h \
   moongen/native/moonsniff.h

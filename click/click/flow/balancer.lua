@@ -12,6 +12,7 @@ local wire = require("click.net.wire")
 local balancer = {}
 
 local C = require("core.declare")("native/flow_ends.h")
+require("click.flow.areas") -- struct click_load
 local tcp_flag = require("net.wire.tcp_flag")
 
 local crc = C.pg_flow_crc
@@ -199,10 +200,10 @@ function balancer.configure(self, a, servers)
   self.scales = a.AUTOSCALE
   self.tracks = a.FORCE_TRACK_LOAD or BY_LOAD[a.LB_MODE] and a.LST_MODE ~= "cpu"
   self.turn, self.places = 0, a.CST_BUCKETS or PLACES * servers
-  self.loads, self.active, self.spares, self.weighted = {}, {}, {}, {}
+  self.loads = ffi.new("struct click_load[?]", servers)
+  self.active, self.spares, self.weighted = {}, {}, {}
   local used = a.NSERVER > 0 and a.NSERVER or a.AUTOSCALE and 1 or servers
   for i = 0, servers - 1 do
-    self.loads[i] = {connections = 0, packets = 0, bytes = 0, cpu = 0, raw = 0}
     table.insert(i < used and self.active or self.spares, i)
     self.weighted[i + 1] = i
   end
@@ -272,9 +273,14 @@ local function loads_handler(what)
   end}
 end
 
+local function load_number(self, text)
+  local i = tonumber(text)
+  return i and i % 1 == 0 and i >= 0 and i < self.servers and self.loads[i] or nil
+end
+
 local function read_load(self, text)
   if text == "" then return loads_handler("cpu").read(self) end
-  local load = self.loads[tonumber(text)]
+  local load = load_number(self, text)
   return load and load.cpu or "unknown"
 end
 
@@ -295,10 +301,10 @@ local function write_loads(self, text, set)
   local list = {}
   for word in text:gmatch("[^,%s]+") do
     local server, load = word:match("^(%d+):(%d+)$")
-    server = tonumber(server)
     if not server then return ("'%s' isn't SERVER:LOAD"):format(word) end
-    if not self.loads[server] then return ("Invalid server id %d"):format(server) end
-    list[#list + 1] = {self.loads[server], tonumber(load)}
+    local found = load_number(self, server)
+    if not found then return ("Invalid server id %d"):format(tonumber(server)) end
+    list[#list + 1] = {found, tonumber(load)}
   end
   for _, entry in ipairs(list) do set(entry[1], entry[2]) end
   if self.scales then scale(self) end

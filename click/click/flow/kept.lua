@@ -3,19 +3,25 @@
 -- what elements behind keep of them, whose classes have
 --
 --   kept_notes(self)          a line that says what numbers in an area stand for
---   flow_kept(self, area, notes)
---                             why the flow of a former process can't go on, or nil; the
---                             area is a copy, which it may change. `notes`: the line of
---                             that process
---   flow_goes_on(self, area)  the flow is there
---   flows_kept(self)          that was all
+--   kept_area(self, a, notes) fills the struct click_area `a` (flow_areas.h), by which
+--                             C goes on with areas. `notes`: the line of the former
+--                             process; why none of its flows can go on, or nil
+--   kept_seen(self)           where flows have ports: those of a file are known
+--   kept_done(self)           that was all
 --
--- All but flow_kept() may be left out; without that one an area begins with zeros.
+-- All may be left out; without kept_area() an area begins with zeros.
 
+local C = require("click.flow.areas")
 local ffi = require("ffi")
-local C = require("core.native")
+local native = require("core.native")
 local tables = require("net.keep.tables")
 
+local MORE = {
+  [C.AREAS_OTHERS] = "kept by elements that are others now",
+  [C.AREAS_SERVER] = "of a server that is gone",
+  [C.AREAS_PORT] = "whose port another one has",
+  [C.AREAS_COPY] = "whose answers come to another CPU",
+}
 local LAYOUT = "click_flow_head 1" -- another number with each change
 
 local function area_text(area)
@@ -48,52 +54,63 @@ end
 
 -- Does the flow come to this copy (src/native/kernels/flows.c)?
 local function is_own(copy, id)
-  local hash = C.pg_tuple_hash(id.source, id.destination, id.sport + id.dport * 2 ^ 16)
-  return C.pg_copy_of(hash, copy.of) == copy.number
+  local both = id.sport + id.dport * 2 ^ 16
+  local hash = native.pg_tuple_hash(id.source, id.destination, both)
+  return native.pg_copy_of(hash, copy.of) == copy.number
 end
 
-local function at(record, area)
-  return ffi.cast(area.pointer, ffi.cast("uint8_t *", record) + area.offset)
-end
-
-local function check(areas, former, record)
+-- f of each area's element, if its class has that method.
+local function tell(areas, method)
   for _, area in ipairs(areas) do
-    local e, copy = area.element, at(record, area)
-    if e.flow_kept then
-      local problem = e:flow_kept(copy, former[area])
-      if problem then return problem end
-    else
-      ffi.fill(copy, area.size)
+    local f = area.element[method]
+    if f then f(area.element) end
+  end
+end
+
+-- By what C goes on with the flows of a file with these notes, and what that needs.
+local function context_of(self, reasons, notes)
+  local areas = self.areas
+  local list = ffi.new("struct click_area[?]", #areas + 1)
+  local all = ffi.new("struct click_areas", {table = self.table.table, area = list,
+    n = #areas, tag = self.native.tag})
+  local former = read_notes(areas, notes)
+  if not former then all.refused = C.AREAS_OTHERS end
+  for i, area in ipairs(former and areas or {}) do
+    local a, e = list[i - 1], area.element
+    a.offset, a.size = area.offset, area.size
+    local refused = e.kept_area and e:kept_area(a, former[area])
+    if refused then
+      reasons[C.AREAS_SOURCE], all.refused = refused, C.AREAS_SOURCE
     end
   end
+  return all, list
 end
 
 --- The item for net.keep of the manager; nil: it keeps nothing.
 return function (self)
-  local flows, areas, tag = self.table, self.areas, self.native and self.native.tag
+  local flows, areas = self.table, self.areas
   if not flows or self.class.own_state then return nil end
   local copy = self.router.options.copy
-  local item = tables.item{
-    of = self.name, layout = LAYOUT, flows = flows, notes = notes_of(areas),
-    now = function () return self:time() end,
-    check = function (record, notes, foreign)
-      if foreign and copy and not is_own(copy, record.key) then return tables.PASS end
-      local former = read_notes(areas, notes)
-      if not former then return "kept by elements that are others now" end
-      return check(areas, former, record)
-    end,
-    used = function (record, number)
-      ffi.cast("struct click_flow_head *", record).tag = tag + number
-      for _, area in ipairs(areas) do
-        local e = area.element
-        if e.flow_goes_on then e:flow_goes_on(at(record, area)) end
+  local id = ffi.typeof("const struct click_flow_id *")
+  local restore = tables.in_c(flows, C.pg_flow_areas_restore, nil, MORE)
+  local reasons = restore.reasons
+  function restore.context(notes) return context_of(self, reasons, notes) end
+  local item = tables.item{of = self.name, layout = LAYOUT, flows = flows,
+    notes = notes_of(areas), now = function () return self:time() end,
+    restore = restore}
+  function item.begin(notes, foreign)
+    local now, all, list = self:time(), restore.context(notes)
+    return function (record)
+      if foreign and copy and not is_own(copy, ffi.cast(id, record)) then
+        return tables.PASS
       end
-    end,
-  }
-  item.done = function ()
-    for _, area in ipairs(areas) do
-      if area.element.flows_kept then area.element:flows_kept() end
-    end
+      return reasons[C.pg_flow_areas_restore(all, record, now)]
+    end, all, list
   end
+  for _, area in ipairs(areas) do
+    if area.element.kept_seen then item.see = C.pg_flow_areas_see end
+  end
+  function item.seen() tell(areas, "kept_seen") end
+  function item.done() tell(areas, "kept_done") end
   return item
 end

@@ -2,8 +2,10 @@
 -- Flow managers' flows that outlive the process, and what elements behind keep of them.
 
 local click = require("testing.click")
+local going_on = require("net.keep.going_on")
 local keep = require("net.keep.keep")
 local kept = require("testing.kept")
+local outside = require("core.outside.visitors")
 local stderr = require("testing.stderr")
 
 local FIELDS = "src sport dst dport proto"
@@ -21,6 +23,12 @@ local function go_on(r)
   end
 end
 
+-- Let those that wait be taken over.
+local function finish()
+  local function has(text) return stderr.told():find(text, 1, true) end
+  while has("while packets flow") and not has("goes on with") do outside.tend(0) end
+end
+
 -- What becomes of packets of the flows of these numbers, behind a manager and
 -- `elements`: "SOURCE > DESTINATION" each. `look(r)`, at the end.
 local function run(elements, numbers, look)
@@ -32,6 +40,7 @@ local function run(elements, numbers, look)
   for _, line in ipairs(r.said) do
     list[#list + 1] = line:match("[%d.]+ > [%d.]+")
   end
+  finish()
   if look then look(r) end
   r:close()
   return list
@@ -39,9 +48,18 @@ end
 
 local function port(n) return ("9.8.7.6.%d > 2.0.0.2.80"):format(n) end
 
-describe("Flows of a manager that outlive the process", function ()
-  before_each(kept.set_up)
-  after_each(kept.tear_down)
+local few = going_on.FEW
+for how, at_once in pairs{["before packets flow"] = few, ["while packets flow"] = 0} do
+
+describe("Flows of a manager, taken over " .. how .. ",", function ()
+  before_each(function ()
+    kept.set_up()
+    going_on.FEW = at_once
+  end)
+  after_each(function ()
+    going_on.FEW = few
+    kept.tear_down()
+  end)
 
   it("have their ports still, which nobody else gets", function ()
     local NAT = "FlowIPNAT(9.8.7.6)"
@@ -54,6 +72,46 @@ describe("Flows of a manager that outlive the process", function ()
     kept.again()
     run("FlowIPNAT(9.8.7.7)", {1})
     assert.truthy(stderr.told():find("not used: 4 of another SIP\n", 1, true))
+  end)
+
+  it("have answers that come first, or alone", function ()
+    local text = [[SOURCE -> c :: IPClassifier(src net 1.0.0.0/8, -);
+      c[0] -> m :: FlowIPManager(TIMEOUT 60) -> n :: FlowIPNAT(9.8.7.6) -> p :: ]]
+      .. PRINT:gsub(" %->.*", "") .. [[ -> Discard;
+      c[1] -> FlowIPManager -> FlowIPNATReverse(n) -> p]]
+    local function passed(lines)
+      local r = click.run_dump(FIELDS, lines, text, go_on)
+      local list = {}
+      for i, line in ipairs(r.said) do list[i] = line:match("[%d.]+ > [%d.]+") end
+      finish()
+      local pool = r:find("n").ports
+      local free = pool.count
+      r:close()
+      return list, free
+    end
+    local out, free = passed{FLOW:format(1), FLOW:format(2)}
+    assert.same({port(1024), port(1025)}, out)
+    kept.again()
+    local back, left = passed{"2.0.0.2 80 9.8.7.6 1025 T", "3.0.0.3 1 9.8.7.6 1030 T",
+      FLOW:format(3)}
+    assert.same({"2.0.0.2.80 > 1.0.0.2.5", port(1026)}, back)
+    assert.equal(free - 1, left)
+  end)
+
+  it("let go of their ports if they can't go on", function ()
+    run("n :: FlowIPNAT(9.8.7.6)", {1, 2, 3})
+    kept.again()
+    stderr.keep()
+    local lines = {FLOW:format(4)}
+    local r = click.run_dump(FIELDS, lines, "SOURCE -> m :: FlowIPManager(1, TIMEOUT 60) "
+      .. "-> n :: FlowIPNAT(9.8.7.6) -> " .. PRINT, go_on)
+    finish()
+    local pool, used = r:find("n").ports, 0
+    for p = 0, 65535 do used = used + math.min(pool.mappings[p].used, 1) end
+    assert.equal(1, used)
+    assert.equal(65536 - 1024 - 1, pool.count)
+    assert.truthy(stderr.told():find("above the capacity", 1, true))
+    r:close()
   end)
 
   it("have their servers still, whatever numbers those have", function ()
@@ -119,3 +177,5 @@ describe("Flows of a manager that outlive the process", function ()
     end)
   end)
 end)
+
+end

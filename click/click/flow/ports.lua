@@ -4,10 +4,9 @@
 -- port that has been free for longest is given first.
 
 local bit = require("bit")
-local C = require("core.native")
+local C = require("click.flow.areas")
 local ffi = require("ffi")
 
-local tables = require("net.keep.tables")
 local tcp_flag = require("net.wire.tcp_flag")
 local wire = require("click.net.wire")
 
@@ -15,33 +14,21 @@ local ports = {}
 
 local band, bor = bit.band, bit.bor
 local swap16 = wire.swap16
-local FIRST, PORTS = 1024, 65536
+local FIRST, PORTS = C.PORT_FIRST, C.PORT_END
 local TCP, FIN, SYN, RST = 6, tcp_flag.FIN, tcp_flag.SYN, tcp_flag.RST
 local BOTH = 3
-local GIVEN, ANSWERED = 1, 2 -- values of `used`
+local GIVEN, ANSWERED = C.PORT_GIVEN, C.PORT_GIVEN + 1 -- values of `used`
 local NOT_SYN, NONE_FREE = 3, 4
 local CHOICES = 64 -- ports that are looked at for a flow, for each copy of the router
 
 --- The sides of a connection, for watch().
 ports.FORWARD, ports.REPLY = 1, 2
 
--- What a port stands for: a source, and where it sent to (0 where nobody asks). `made`
--- counts how often the port was given; `used` 0: it is free; `ends`: sides that have
--- sent FIN.
-local mappings = ffi.typeof[[struct {
-  uint32_t address, destination, server, made, references;
-  uint16_t port;
-  uint8_t used, ends;
-}[?] ]]
+local mappings = ffi.typeof("struct click_port[?]")
+local waiting = ffi.typeof("struct click_flow_id[?]")
 
---- What a flow's record has: the port (0: none yet), its `made` then; what load
---- balancers keep; the ends of the flow, and the sum of all that, by which a flow goes
---- on in another process.
-ports.area = ffi.typeof[[struct {
-  uint32_t port, made, server, open, address, destination;
-  uint16_t sport, dport;
-  uint32_t sum;
-}]]
+--- What a flow's record has (click_port_area in flow_areas.h).
+ports.area = ffi.typeof("struct click_port_area")
 
 --- Why an element that gives ports drops packets.
 ports.DROPS = {"no flow", "no ports", "flow doesn't begin with SYN", "no port is free"}
@@ -92,15 +79,6 @@ local function choose(self, far, far_port, own)
   end
 end
 
--- Of what is kept of a flow with a port: what was half written when the process was
--- killed has another one.
-local function mix(sum, n) return (sum * 31 + n) % 2 ^ 32 end
-
-local function sum_of(area)
-  local sum = mix(mix(mix(1, area.port), area.made), area.server)
-  return mix(mix(mix(mix(sum, area.address), area.destination), area.sport), area.dport)
-end
-
 --- A port of the address `own` for the flow with this area, whose packet has these
 --- ends and whose answers come from the address `far`; and its mapping. Or nil: none is
 --- free.
@@ -118,33 +96,10 @@ function Ports:take(area, ends, far, own)
 end
 
 --- What the area says is what is meant: by this a flow goes on in another process.
-function Ports.sign(area) area.sum = sum_of(area) end
+function Ports.sign(area) area.sum = C.pg_flow_port_sum(area) end
 
---- Can the flow of a former process with this area (a copy) have its port, whose
---- answers come from the address `far` to `own`? Without a port it begins anew.
-function Ports:kept(area, far, own)
-  if area.port == 0 then return end
-  if area.sum ~= sum_of(area) or area.port < FIRST or area.port >= PORTS then
-    return tables.BAD
-  elseif self.mappings[area.port].used ~= 0 then
-    return "whose port another one has"
-  elseif self.copy and not comes_here(self.copy, far, area.dport, own, area.port) then
-    return "whose answers come to another CPU"
-  end
-end
-
---- It has its port, and this is its mapping; nil: it has none. Call refill() after the
---- last.
-function Ports:go_on(area)
-  if area.port == 0 then return nil end
-  local m = self.mappings[area.port]
-  m.address, m.port, m.destination, m.server = area.address, area.sport, 0, 0
-  m.made, m.references, m.used, m.ends = area.made, 1, GIVEN, 0
-  return m
-end
-
---- Those ports are free that no flow has.
-function Ports:refill()
+-- Those ports are free that no flow has.
+local function refill(self)
   self.first, self.count = 0, 0
   for port = FIRST, PORTS - 1 do
     if self.mappings[port].used == 0 then
@@ -152,6 +107,28 @@ function Ports:refill()
       self.count = self.count + 1
     end
   end
+end
+
+--- For net.keep (click.flow.kept): flows of a former process have their ports still.
+function Ports:kept_area(a)
+  self.waiting = self.waiting or waiting(PORTS)
+  a.kind, a.port, a.owner = C.AREA_PORT, self.mappings, self.waiting
+  if self.copy then a.copies, a.copy = self.copy.of, self.copy.number end
+end
+
+--- The ports of all flows of a file are known.
+function Ports:kept_seen() refill(self) end
+
+--- All of these flows that go on are there: the ports of others are free.
+function Ports:kept_done()
+  for port = FIRST, self.waiting and PORTS - 1 or 0 do
+    local id, m = self.waiting[port], self.mappings[port]
+    if id.source ~= 0 or id.destination ~= 0 or id.protocol ~= 0 then
+      m.references = m.references - 1
+      if m.used ~= 0 and m.references == 0 then give(self, port) end
+    end
+  end
+  self.waiting = nil
 end
 
 --- Does the flow with this area have its port still? Until another flow has it, late

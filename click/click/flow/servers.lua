@@ -2,12 +2,15 @@
 -- Servers that flows of a former process go on with (click.flow.kept), for elements
 -- that balance loads (click.flow.balancer).
 
+local C = require("click.flow.areas")
+local ffi = require("ffi")
 local wire = require("click.net.wire")
 
 local servers = {}
 
---- Why the flow of a server that there isn't any more doesn't go on.
-servers.GONE = "of a server that is gone"
+--- What a flow's record has: the server's number from 1 on, or 0, and whether its
+--- connection counts.
+servers.area = ffi.typeof("struct click_server_area")
 
 --- The servers, by number.
 function servers.kept_notes(self)
@@ -19,39 +22,20 @@ function servers.kept_notes(self)
   return table.concat(list, " ")
 end
 
---- The number that a server of a former process has now, or nil.
-function servers.former(self, number, notes)
-  if rawget(self, "former_notes") ~= notes then
-    self.former_notes, self.former_servers = notes, {}
-    local now, i = {}, 0
-    for text in self:kept_notes():gmatch("%S+") do
-      now[text] = now[text] or i
-      i = i + 1
-    end
-    i = 0
-    for text in notes:gmatch("%S+") do
-      self.former_servers[i], i = now[text], i + 1
-    end
+--- For click.flow.kept: the area of an element whose flows have the number of a server.
+--- `notes`: kept_notes() of the former process.
+function servers.kept_area(self, a, notes)
+  local now, list, i = {}, {}, 1
+  for text in self:kept_notes():gmatch("%S+") do
+    now[text], i = now[text] or i, i + 1
   end
-  return self.former_servers[number]
+  for text in notes:gmatch("%S+") do list[#list + 1] = now[text] or 0 end
+  local by_number = ffi.new("uint32_t[?]", #list + 1, list)
+  self.former_servers = {by_number, rawget(self, "former_servers")} -- C needs them
+  a.kind, a.server, a.servers, a.load = C.AREA_SERVER, by_number, #list, self.loads
 end
 
---- The connection of a kept flow counts.
-function servers.go_on(self, server, area)
-  local load = self.loads[server]
-  load.connections = load.connections + area.open
-end
-
---- The same of areas with the number of a server, from 1 on, and 0 for none.
-function servers.flow_kept(self, area, notes)
-  if area.server == 0 then return end
-  local server = servers.former(self, area.server - 1, notes)
-  if not server then return servers.GONE end
-  area.server, area.open = server + 1, math.min(area.open, 1)
-end
-
-function servers.flow_goes_on(self, area)
-  if area.server > 0 then servers.go_on(self, area.server - 1, area) end
-end
+--- All of these flows that go on are there.
+function servers.kept_done(self) self.former_servers = nil end
 
 return servers

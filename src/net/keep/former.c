@@ -326,6 +326,16 @@ const void *pg_keep_former_next(struct keep_former *f, uint32_t most)
   return f->copy;
 }
 
+/* Show all records, in no order. */
+void pg_keep_former_see(const struct keep_former *f, keep_see see, void *context)
+{
+  for (uint32_t i = 1; i < f->top; i++)
+    if (is_in_use(f, i)) {
+      memcpy(f->copy, record_of(f, i), f->size);
+      see(context, f->copy);
+    }
+}
+
 /* Use up to `most` records, as of `now`. False: there are no others. */
 bool pg_keep_former_step(struct keep_former *f, int64_t now, uint32_t most)
 {
@@ -333,11 +343,4 @@ bool pg_keep_former_step(struct keep_former *f, int64_t now, uint32_t most)
   for (uint32_t number; (number = next_number(f, &most));)
     use(f, number);
   return !f->done && !f->ask.forget;
-}
-
-/* The restore() of a table of net/flow alone. */
-uint32_t pg_keep_restore_into(void *context, const void *record, int64_t now)
-{
-  uint32_t number;
-  return pg_keep_restore(((struct keep_into *)context)->table, record, now, &number);
 }

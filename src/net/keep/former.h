@@ -15,6 +15,9 @@
  * outcome below FORMER_OUTCOMES; 0: it is used. */
 typedef uint32_t (*keep_restore)(void *context, const void *record, int64_t now);
 
+/* Looks at a record of a file before any is restored. */
+typedef void (*keep_see)(void *context, const void *record);
+
 enum { FORMER_OUTCOMES = 16, FORMER_BUCKETS = 512, FORMER_INDEXES = 256 };
 
 /* They are asked for by key, or one after the other, those that go last before others. One
@@ -50,6 +53,7 @@ void pg_keep_former_leave(struct keep_former *f);
 bool pg_keep_former_shrink(struct keep_former *f);
 void pg_keep_former_close(struct keep_former *f);
 uint64_t pg_keep_former_count(const struct keep_former *f);
+void pg_keep_former_see(const struct keep_former *f, keep_see see, void *context);
 const void *pg_keep_former_next(struct keep_former *f, uint32_t most);
 bool pg_keep_former_step(struct keep_former *f, int64_t now, uint32_t most);
 uint32_t pg_keep_restore_into(void *context, const void *record, int64_t now);

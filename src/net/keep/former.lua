@@ -87,15 +87,19 @@ local function prepare(job, one)
   local item = job.item
   local restore = not one.foreign and item.restore or nil
   one.native.now = item.now and item.now() or 0
-  if not restore then
-    one.restore = item.begin(one.notes, one.foreign)
+  if restore then
+    one.in_c = true
+    one.native.restore = restore.call
+    one.context, one.anchor = restore.context(one.notes)
+    one.native.context = ffi.cast("void *", one.context)
+  else
+    one.restore, one.context, one.anchor = item.begin(one.notes, one.foreign)
     one.native.oldest_first = true
-    return
   end
-  one.in_c = true
-  one.native.restore = restore.call
-  one.context, one.anchor = restore.context(one.notes)
-  one.native.context = ffi.cast("void *", one.context)
+  if item.see then
+    C.pg_keep_former_see(one.native, item.see, ffi.cast("void *", one.context))
+    item.seen()
+  end
 end
 
 --- A file's records, which the job's item goes on with; nil and why not. `of`: whose

@@ -4,7 +4,7 @@
  * behind it, and its age, which is cut to what the table would give it now.
  */
 #include "../flow/find.h"
-#include "keep.h"
+#include "former.h"
 
 /* The record's age; false if no table writes such a one. */
 static bool read_age(const struct flow_table *t, const uint8_t *record,
@@ -52,4 +52,11 @@ uint32_t pg_keep_restore(struct flow_table *t, const void *record, int64_t now,
   if (t->lists)
     set_age(t, *number, &age, expiry);
   return KEEP_USED;
+}
+
+/* The restore() of a table of net/flow alone. */
+uint32_t pg_keep_restore_into(void *context, const void *record, int64_t now)
+{
+  uint32_t number;
+  return pg_keep_restore(((struct keep_into *)context)->table, record, now, &number);
 }

@@ -4,8 +4,6 @@
 -- addresses change.
 
 local bit = require("bit")
-local ffi = require("ffi")
-
 local balancer = require("click.flow.balancer")
 local C = require("core.declare")("native/flow_ends.h")
 local element = require("click.element")
@@ -30,7 +28,7 @@ local FlowIPLoadBalancer = element.define{
   },
   drops = {"no flow", "no IPv4 header", "flow doesn't begin with SYN"}, lengthens = 0,
   reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
-  flow_state = ffi.typeof("struct { uint32_t server, open; }"), -- server 0: none
+  flow_state = servers.area,
   flow_moves = true,
   notes = balancer.notes,
   differs = "Checksums follow (FastClick leaves them as they were). Unknown "
@@ -95,8 +93,8 @@ end
 
 --- For net.keep (click.flow.kept): each flow has its server still.
 FlowIPLoadBalancer.kept_notes = servers.kept_notes
-FlowIPLoadBalancer.flow_kept = servers.flow_kept
-FlowIPLoadBalancer.flow_goes_on = servers.flow_goes_on
+FlowIPLoadBalancer.kept_area = servers.kept_area
+FlowIPLoadBalancer.kept_done = servers.kept_done
 
 local FlowIPLoadBalancerReverse = element.define{
   name = "FlowIPLoadBalancerReverse", summary = "gives answers the balancer's address",

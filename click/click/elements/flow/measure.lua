@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- FlowCounter and FlowPrint: what passes, by flow. Behind a flow manager.
 
+local C = require("click.flow.areas")
 local ffi = require("ffi")
 
 local element = require("click.element")
@@ -17,7 +18,7 @@ local FlowCounter = element.define{
   name = "FlowCounter", summary = "counts flows, and packets of each",
   division = "flow",
   processing = "h/h", drops = {"no flow"}, reads = {"FLOW_ID"}, lengthens = 0,
-  flow_state = ffi.typeof("struct { uint32_t packets, unused; }"), flow_moves = true,
+  flow_state = ffi.typeof("struct click_counter_area"), flow_moves = true,
   notes = [[
 count: flows that have begun; open: those that haven't ended. Of flows that have ended:
 average and median length in packets, dump: how many had which length, most_seen and
@@ -28,19 +29,19 @@ many lengths there were. Lengths above 32768 count as 32768.]],
 }
 
 function FlowCounter:configure()
-  self.count, self.open = 0, 0
+  self.counts = ffi.new("struct click_flow_counts")
   value_counts.clear(self)
 end
 
 function FlowCounter:initialize() self.area_of = state.of(self) end
 
 function FlowCounter:make_process()
-  local area_of = self.area_of
+  local area_of, counts = self.area_of, self.counts
   return function (_, p)
     local area = area_of(p)
     if not area then return nil, NO_FLOW end
     if area.packets == 0 then
-      self.count, self.open = self.count + 1, self.open + 1
+      counts.begun, counts.open = counts.begun + 1, counts.open + 1
     end
     area.packets = area.packets + 1
     return p
@@ -48,31 +49,29 @@ function FlowCounter:make_process()
 end
 
 --- For net.keep (click.flow.kept).
-function FlowCounter.flow_kept() end
-
-function FlowCounter:flow_goes_on(area)
-  if area.packets == 0 then return end
-  self.count, self.open = self.count + 1, self.open + 1
-end
+function FlowCounter:kept_area(a) a.kind, a.counts = C.AREA_COUNTER, self.counts end
 
 --- A flow of which packets have passed is over.
 function FlowCounter:flow_ended(area)
   if area.packets == 0 then return end
-  self.open = self.open - 1
+  self.counts.open = self.counts.open - 1
   value_counts.see(self, math.min(area.packets, LONGEST))
 end
 
 --- A flow's packets go to another copy from now on, or come from one. Each has counted
 --- those of flows that began there; together they are right.
 function FlowCounter:flow_left(area)
-  if area.packets > 0 then self.open = self.open - 1 end
+  if area.packets > 0 then self.counts.open = self.counts.open - 1 end
 end
 
 function FlowCounter:flow_came(area)
-  if area.packets > 0 then self.open = self.open + 1 end
+  if area.packets > 0 then self.counts.open = self.counts.open + 1 end
 end
 
-FlowCounter.handlers = {count = element.data("count"), open = element.data("open")}
+FlowCounter.handlers = {
+  count = {read = function (self) return self.counts.begun end},
+  open = {read = function (self) return self.counts.open end},
+}
 for name, handler in pairs(value_counts.handlers) do
   FlowCounter.handlers[name] = FlowCounter.handlers[name] or handler
 end

@@ -52,7 +52,7 @@ function FlowNAPTLoadBalancer:configure(a)
   self.sources = ffi.new("uint32_t[?]", #a.SIP)
   for i, address in ipairs(a.SIP) do self.sources[i - 1] = wire.number_of(address) end
   self.watches, self.only_syn, self.ports = a.STATE, a.STATE, ports.new(self)
-  self.flows, self.answered = 0, 0
+  self.counts, self.answered = ffi.new("struct click_flow_counts"), 0
 end
 
 function FlowNAPTLoadBalancer:initialize()
@@ -71,7 +71,7 @@ local function begin(self, p, area)
   area.server = server
   self.ports.sign(area)
   m.destination, m.server = self.tuple.destination, self.addresses[area.server]
-  self.flows = self.flows + 1
+  self.counts.begun = self.counts.begun + 1
   return port
 end
 
@@ -84,25 +84,14 @@ function FlowNAPTLoadBalancer:kept_notes()
   return table.concat(list, " ")
 end
 
-function FlowNAPTLoadBalancer:flow_kept(area, notes)
-  if area.port == 0 then return end
-  local server = servers.former(self, area.server, notes)
-  if not server then return servers.GONE end
-  local problem = self.ports:kept(area, self.addresses[server], self.sources[server])
-  area.server, area.open = server, math.min(area.open, 1)
-  return problem
+function FlowNAPTLoadBalancer:kept_area(a, notes)
+  servers.kept_area(self, a, notes)
+  a.address, a.source, a.counts = self.addresses, self.sources, self.counts
+  self.ports:kept_area(a)
 end
 
-function FlowNAPTLoadBalancer:flow_goes_on(area)
-  local m = self.ports:go_on(area)
-  if not m then return end
-  self.ports.sign(area) -- the server may have another number
-  m.destination, m.server = area.destination, self.addresses[area.server]
-  self.flows = self.flows + 1
-  servers.go_on(self, area.server, area)
-end
-
-function FlowNAPTLoadBalancer:flows_kept() self.ports:refill() end
+function FlowNAPTLoadBalancer:kept_seen() self.ports:kept_seen() end
+function FlowNAPTLoadBalancer:kept_done() self.ports:kept_done() end
 
 --- A flow has ended.
 function FlowNAPTLoadBalancer:flow_ended(area)
@@ -134,7 +123,8 @@ function FlowNAPTLoadBalancer:make_process()
 end
 
 FlowNAPTLoadBalancer.handlers = {
-  conn = element.data("flows"), open = element.data("answered"),
+  conn = {read = function (self) return self.counts.begun end},
+  open = element.data("answered"),
 }
 for name, handler in pairs(balancer.handlers) do
   FlowNAPTLoadBalancer.handlers[name] = handler

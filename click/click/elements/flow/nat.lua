@@ -39,6 +39,7 @@ port in use gets through FlowIPNATReverse.]],
 
 function FlowIPNAT:configure(a)
   self.source = wire.number_of(a.SIP)
+  self.sources = ffi.new("uint32_t[1]", self.source)
   self.only_syn, self.watches = not a.ACCEPT_NONSYN, a.STATE
   self.ports, self.tuple = ports.new(self), ffi.new("struct click_flow_ends")
 end
@@ -48,13 +49,14 @@ function FlowIPNAT:initialize() self.area_of = state.of(self) end
 --- For net.keep (click.flow.kept): each flow has its port still.
 function FlowIPNAT:kept_notes() return ("%d"):format(self.source) end
 
-function FlowIPNAT:flow_kept(area, notes)
+function FlowIPNAT:kept_area(a, notes)
   if notes ~= self:kept_notes() then return "of another SIP" end
-  return self.ports:kept(area, area.destination, self.source)
+  a.source = self.sources
+  self.ports:kept_area(a)
 end
 
-function FlowIPNAT:flow_goes_on(area) self.ports:go_on(area) end
-function FlowIPNAT:flows_kept() self.ports:refill() end
+function FlowIPNAT:kept_seen() self.ports:kept_seen() end
+function FlowIPNAT:kept_done() self.ports:kept_done() end
 
 --- A flow has ended.
 function FlowIPNAT:flow_ended(area) self.ports:leave(area) end

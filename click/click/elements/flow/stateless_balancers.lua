@@ -107,7 +107,7 @@ local FlowL2LoadBalancer = element.define{
   division = "flow",
   processing = "h/h", drops = {"no flow", "too short"}, lengthens = 0,
   reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
-  flow_state = ffi.typeof("struct { uint32_t server, open; }"), -- server 0: none
+  flow_state = servers.area,
   flow_moves = true,
   arguments = L2.arguments, handlers = balancer.handlers,
   notes = "A packet begins with its Ethernet header. " .. balancer.notes,
@@ -149,7 +149,7 @@ end
 
 --- For net.keep (click.flow.kept): each flow has its server still.
 FlowL2LoadBalancer.kept_notes = servers.kept_notes
-FlowL2LoadBalancer.flow_kept = servers.flow_kept
-FlowL2LoadBalancer.flow_goes_on = servers.flow_goes_on
+FlowL2LoadBalancer.kept_area = servers.kept_area
+FlowL2LoadBalancer.kept_done = servers.kept_done
 
 return {IPLoadBalancer, IPLoadBalancerReverse, L2LoadBalancer, FlowL2LoadBalancer}
