@@ -28,7 +28,8 @@ REWRITER = SOURCE + """nat :: IPRewriter(pattern 192.0.2.1-192.0.2.9 1024-65535 
 nat[0] -> Discard; nat[1] -> Discard; Idle -> [1] nat;"""
 MANAGER = SOURCE + """m :: FlowIPManager(%d, TIMEOUT 86400, VERBOSE 0)
   -> FlowIPLoadBalancer(DST 7.0.0.1, DST 7.0.0.2, VIP 9.9.9.9) -> FlowCounter -> Discard;"""
-SWITCH = """s :: EtherSwitch(TIMEOUT 86400); FromDPDKDevice(0) -> s -> Discard;
+SWITCH = """s :: EtherSwitch(TIMEOUT 86400); FromDPDKDevice(0) -> SetTimestamp -> s
+  -> Discard;
 Idle -> [1] s; s[1] -> Discard; // %d"""
 STATIONS = 30000
 CAPACITIES = {"rewriter": (3000, 60000, 300000), "manager": (4096, 65536, 262144),

@@ -103,8 +103,9 @@ describe("Flows of a manager, taken over " .. how .. ",", function ()
     kept.again()
     stderr.keep()
     local lines = {FLOW:format(4)}
-    local r = click.run_dump(FIELDS, lines, "SOURCE -> m :: FlowIPManager(1, TIMEOUT 60) "
-      .. "-> n :: FlowIPNAT(9.8.7.6) -> " .. PRINT, go_on)
+    local r = click.run_dump(FIELDS, lines, "SOURCE -> "
+      .. "m :: FlowIPManager(1, TIMEOUT 60) -> n :: FlowIPNAT(9.8.7.6) -> " .. PRINT,
+      go_on)
     finish()
     local pool, used = r:find("n").ports, 0
     for p = 0, 65535 do used = used + math.min(pool.mappings[p].used, 1) end

@@ -2,9 +2,11 @@
 local addresses = require("lib.addresses")
 local engine = require("core.app")
 local ffi = require("ffi")
+local going_on = require("net.keep.going_on")
 local Host = require("apps.vtep.host").Host
 local keep = require("net.keep.keep")
 local kept = require("testing.kept")
+local outside = require("core.outside.visitors")
 local stderr = require("testing.stderr")
 local testing = require("testing.vtep")
 
@@ -76,6 +78,58 @@ describe("A tunnel end point that outlives the process", function ()
     host2.remotes:use(host2.remotes.number[FAR], -1)
     kept.again()
     assert.is_nil(started().remotes.number[FAR])
+  end)
+
+  it("finds what it has learned before all is there, also if it is killed meanwhile",
+    function ()
+      local few = going_on.FEW
+      finally(function () going_on.FEW = few end)
+      going_on.FEW = 0
+      local function far(i) return "\192\0\2" .. string.char(200 + i % 3) end
+      local host = started()
+      for i = 1, 60 do learn(host, i, vni, far(i)) end
+      kept.again()
+      local host2 = started()
+      assert.equal(0, host2.fdb:count())
+      for i = 1, 6 do assert.equal(far(i), place(host2, i, vni)) end
+      assert.equal(6, host2.fdb:count())
+      -- Entries that wait need their remotes, also if these have no other entry.
+      local tunnel = host2.tunnel
+      for i = 1, 6 do
+        tunnel.let_go(tunnel.fdb:remove(tunnel.key(MAC .. string.char(i),
+          tunnel.vnis.number[vni])))
+      end
+      learn(host2, 100, vni, "\192\0\2\210")
+      kept.again()
+      local host3 = started()
+      for i = 7, 30 do assert.equal(far(i), place(host3, i, vni)) end
+      local items = host3:kept_state() -- as after other settings
+      for _, item in ipairs(items) do keep.records(item) end
+      stderr.keep()
+      repeat outside.tend(0) until not host3.tunnel.held
+      for i = 7, 60 do assert.equal(far(i), place(host3, i, vni)) end
+      assert.equal("\192\0\2\210", place(host3, 100, vni))
+      assert.is_nil(place(host3, 1, vni))
+      is_sound(host3)
+    end)
+
+  it("has all at once where a VNI or a remote has another number", function ()
+    local few = going_on.FEW
+    finally(function () going_on.FEW = few end)
+    going_on.FEW = 0
+    local host = started()
+    learn(host, 1, vni, FAR)
+    learn(host, 2, vni, FAR)
+    host.tunnel.vnis.named(host.tunnel.vnis.number[vni], nil)
+    host.tunnel.vnis.named(77, vni)
+    host.tunnel.fdb:learn(host.tunnel.key(MAC .. "\3", 77),
+      host.remotes.number[FAR])
+    host.remotes:use(host.remotes.number[FAR], 1)
+    kept.again()
+    local host2 = started()
+    assert.equal(1, host2.fdb:count())
+    assert.equal(FAR, place(host2, 3, vni))
+    is_sound(host2)
   end)
 
   it("has the same VNI by another number, or has it no more", function ()

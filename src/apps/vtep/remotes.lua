@@ -32,7 +32,8 @@ end
 function Remotes.new(s, seed)
   local self = setmetatable({
     settings = s, array = array_t(s.max_remotes + 1), last = s.max_remotes,
-    number = {}, address = {}, fixed = {}, uses = {}, free = {}, waiting = {}, hop = {},
+    number = {}, address = {}, fixed = {}, free = {}, waiting = {}, hop = {},
+    uses = ffi.new("int32_t[?]", s.max_remotes + 1), -- forwarding entries of each
     gone = counts.new(),
     named = function () end, -- called with a number, and its address or nil
   }, Remotes)
@@ -72,6 +73,27 @@ function Remotes:add(address, mac, fixed)
   self.hop[n] = nil
   self:send_by(n, mac)
   return n
+end
+
+--- Add those that a former process had (addresses by number), by the same numbers where
+--- these are free.
+function Remotes:add_former(former)
+  local wanted, free = {}, {}
+  for n, address in pairs(former) do
+    if not self.address[n] and not self.number[address] then wanted[n] = address end
+  end
+  for _, n in ipairs(self.free) do
+    if not wanted[n] then free[#free + 1] = n end
+  end
+  local again = {}
+  for _, n in ipairs(self.free) do
+    if wanted[n] then again[#again + 1] = n end
+  end
+  self.free = free
+  for _, n in ipairs(again) do
+    table.insert(free, n) -- it is the next
+    self:add(wanted[n])
+  end
 end
 
 local function leave_queue(self, n)

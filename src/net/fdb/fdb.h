@@ -45,8 +45,13 @@ uint32_t pg_fdb_expired(const struct fdb *f);
 uint32_t pg_fdb_expire(struct fdb *f, uint32_t most);
 
 /* restore.c: entries of a process that has ended. By the number of a port there what it is
- * now, or less than 0: an outcome, from FDB_UNUSED on, that says why not. FDB_PASSED: the
+ * now, or less than 0: an outcome, from FDB_UNUSED on, that says why not; so of segments.
+ * `uses`, or NULL: by a port's number now, how many entries lead to it. FDB_PASSED: the
  * entry is no business of this process. */
 enum { FDB_PASSED = 5, FDB_UNUSED = 6 };
-struct fdb_into { struct flow_table *table; int32_t port[65536]; };
+struct fdb_into {
+  struct flow_table *table;
+  int32_t *uses;
+  int32_t port[65536], segment[65536];
+};
 uint32_t pg_fdb_restore(void *context, const void *record, int64_t now);

@@ -6,6 +6,9 @@
 #include "../keep/keep.h"
 #include "find.h"
 
+enum { SEGMENT = 48 }; /* where it is in a key */
+static const uint64_t ADDRESS = ((uint64_t)1 << SEGMENT) - 1;
+
 /* A keep_restore (net/keep/former.h) of a struct fdb_into. */
 uint32_t pg_fdb_restore(void *context, const void *record, int64_t now)
 {
@@ -21,5 +24,12 @@ uint32_t pg_fdb_restore(void *context, const void *record, int64_t now)
   if (port < 0)
     return (uint32_t)-port;
   fdb_set_port(&e, (uint32_t)port);
-  return pg_keep_restore(into->table, &e, now, &number);
+  int32_t segment = into->segment[e.key >> SEGMENT];
+  if (segment < 0)
+    return (uint32_t)-segment;
+  e.key = (e.key & ADDRESS) | (uint64_t)segment << SEGMENT;
+  uint32_t outcome = pg_keep_restore(into->table, &e, now, &number);
+  if (outcome == KEEP_USED && into->uses)
+    into->uses[port]++;
+  return outcome;
 }

@@ -118,15 +118,17 @@ function former.open(job, path, of, consume, foreign)
   end
   unistd.close(fd)
   if problem then return nil, problem end
-  local one = {native = native, notes = notes, inode = file.inode, of = of,
-    consume = consume, foreign = foreign, used = 0, reasons = {}}
+  local one = {native = native, item = job.item, notes = notes, inode = file.inode,
+    of = of, consume = consume, foreign = foreign, used = 0, reasons = {}}
   prepare(job, one)
   return one
 end
 
 --- Can single records be asked for, so that the others can wait? `hints`: a path.
 function former.can_wait(one, hints)
-  local fd = one.in_c and fcntl.open(hints, CHANGE)
+  local restore = one.in_c and one.item.restore
+  local at_once = restore and restore.at_once
+  local fd = restore and not (at_once and at_once()) and fcntl.open(hints, CHANGE)
   if not fd then return false end
   local good = C.pg_keep_former_hints(one.native, fd, one.inode)
   unistd.close(fd)
