@@ -60,7 +60,7 @@ end
 --- is none. With numbers(notes), which numbers there were, a list, entries can be
 --- looked up before all have been restored. Optional with that: segments(), which
 --- segments there were, a list, and segment(number), as port(); uses, an array that
---- counts the entries of each port; at_once(), must all be restored before packets come?
+--- counts entries of each port; at_once(), must all be restored before packets come?
 function kept.item(database, o)
   local f = database.fdb
 

@@ -184,7 +184,10 @@ local LONGEST_OF = 255
 --- optional, so that many records can be taken over while packets flow: call (a
 --- keep_restore), context(notes), which it is given (and what that needs), reasons
 --- (texts by what it returns), and indexes(), a list of the struct flow_index that find
---- the records; and now(), in units of an expiry. Of what has
+--- the records, and, optional, at_once(), must they be there before packets come?; and
+--- now(), in units of an expiry. see, optional: a keep_see, which is shown all records
+--- of a file before any is restored, and then seen() is called; its context is that of
+--- restore, or what begin() returns behind its function. Of what has
 --- copies also family, copies and moves (net.keep.family): without a file of its own a
 --- copy gets the records of others, `begin(notes, true)`. Without --keep this does
 --- nothing. What can't be kept is told, and the program goes on.
