@@ -64,6 +64,15 @@ function quantity.duration(text)
   return refusal(text, "a duration in seconds, or such as 500ms, 2m, 1h")
 end
 
+--- Seconds as people read them: 42s, 3m05s, 2h03m, 5d02h.
+function quantity.duration_text(seconds)
+  local s = math.floor(seconds)
+  if s < 60 then return ("%ds"):format(s) end
+  if s < 3600 then return ("%dm%02ds"):format(s / 60, s % 60) end
+  if s < 86400 then return ("%dh%02dm"):format(s / 3600, s % 3600 / 60) end
+  return ("%dd%02dh"):format(s / 86400, s % 86400 / 3600)
+end
+
 -- What rates are of, by how they are written.
 local PACKETS, BITS = "packets", "bits"
 local OF = {

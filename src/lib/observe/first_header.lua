@@ -77,7 +77,7 @@ local function at_offset(headers, offset)
   end
 end
 
---- The same of a packet that was `before` (as of program.trace.changes) and is `after`
+--- The same of a packet that was `before` (as of lib.observe.changes) and is `after`
 --- now, {bytes =, length =}.
 function first_header.after(before, after)
   local n = before.length - after.length

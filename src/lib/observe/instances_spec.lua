@@ -5,6 +5,7 @@ local fake_tree = require("testing.fake_tree")
 local instances = require("lib.observe.instances")
 local process = require("lib.observe.process")
 local ps = require("program.ps.ps")
+local quantity = require("lib.quantity")
 local unistd = require("posix.unistd")
 
 -- /proc/PID/stat: field 14 and 15 are CPU time, 22 the start, all in ticks.
@@ -93,7 +94,7 @@ describe("instances", function ()
   it("print durations", function ()
     for text, s in pairs{["0s"] = 0.9, ["59s"] = 59, ["1m00s"] = 60, ["2h03m"] = 7383,
                          ["1d01h"] = 90000} do
-      assert.equal(text, ps.duration(s))
+      assert.equal(text, quantity.duration_text(s))
     end
   end)
 

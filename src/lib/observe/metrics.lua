@@ -2,6 +2,7 @@
 -- What instances count, as text in the format OpenMetrics 1.0: from their objects in
 -- shared memory (lib.observe.objects). doc/metrics.md lists the names, which stay.
 
+local engines = require("lib.observe.engines")
 local ffi = require("ffi")
 local shm = require("core.shm")
 
@@ -71,7 +72,8 @@ local EACH_ENGINE = {sleeps = "perigee_sleeps", wakeups = "perigee_wakeups"}
 local QUEUED = {frees = true, freebytes = true} -- counted by queues, if there are any
 local LINK = {txpackets = "perigee_link_packets", txbytes = "perigee_link_bytes",
               txdrop = "perigee_link_drops"}
-local PARTS = {receive = true, send = true, engine = true, empty = true, sleep = true}
+local PARTS = {}
+for _, part in ipairs(engines.PARTS) do PARTS[part] = true end
 local BUCKETS_APART = 16 -- of core.histogram's: so many are told as one
 
 -- In the older format types and names are these.
@@ -174,7 +176,7 @@ local function add_engine(out, cpu, what, object)
   end
 end
 
--- What a libmoon script has instead of an engine (program.top.tasks).
+-- What a libmoon script has instead of an engine (lib.observe.tasks).
 local QUEUE = {packets = "perigee_queue_packets", bytes = "perigee_queue_bytes",
                dropped = "perigee_queue_drops"}
 

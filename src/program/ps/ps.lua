@@ -10,6 +10,7 @@ local main = require("core.main")
 local instances = require("lib.observe.instances")
 local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
+local quantity = require("lib.quantity")
 local shm = require("core.shm")
 local shown = require("lib.replica.shown")
 local stat = require("posix.sys.stat")
@@ -20,16 +21,7 @@ local M = {summary = "list the running instances of Perigee and Snabb"}
 --- Why --sandbox is refused.
 M.no_sandbox = "it handles no packets"
 
---- Seconds as people read them: 42s, 3m05s, 2h03m, 5d02h.
-function M.duration(seconds)
-  local s = math.floor(seconds)
-  if s < 60 then return ("%ds"):format(s) end
-  if s < 3600 then return ("%dm%02ds"):format(s / 60, s % 60) end
-  if s < 86400 then return ("%dh%02dm"):format(s / 3600, s % 3600 / 60) end
-  return ("%dd%02dh"):format(s / 86400, s % 86400 / 3600)
-end
-
--- Numbered in the order in which they began (program.top.tasks).
+-- Numbered in the order in which they began (lib.observe.tasks).
 local function task_names(directory)
   local names = {}
   for i, name in ipairs(objects.entries(directory .. "/tasks")) do
@@ -74,7 +66,7 @@ function M.text(list)
       or instance.name
       or instance.leader and "(worker of " .. instance.leader .. ")" or "-"
     lines[#lines + 1] = row:format(instance.pid, instance.program, name,
-      ("%.0f%%"):format(100 * instance.load), M.duration(instance.uptime),
+      ("%.0f%%"):format(100 * instance.load), quantity.duration_text(instance.uptime),
       instance.control or "-")
     if instance.last_good then
       lines[#lines + 1] = ("         runs the last good configuration: %s\n"):format(

@@ -3,7 +3,7 @@
 -- keys between.
 
 local C = require("core.native")
-local sample = require("program.top.sample")
+local sample = require("lib.observe.sample")
 local terminal = require("program.top.terminal")
 local view = require("program.top.view")
 

@@ -2,7 +2,7 @@
 -- Figures from made-up samples, and how they are shown.
 
 local histogram = require("core.histogram")
-local sample = require("program.top.sample")
+local sample = require("lib.observe.sample")
 local sparkline = require("program.top.sparkline")
 local terminal = require("program.top.terminal")
 local view = require("program.top.view")

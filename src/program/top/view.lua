@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The figures of an instance (program.top.sample) as lines of at most 80 columns. Pure.
+-- The figures of an instance (lib.observe.sample) as lines of at most 80 columns. Pure.
 
 local comma_value = require("core.lib.values").comma_value
-local duration = require("program.ps.ps").duration
+local duration = require("lib.quantity").duration_text
 local replica = require("lib.replica.shown")
+local sample = require("lib.observe.sample")
 local sparkline = require("program.top.sparkline")
 
 local view = {}
@@ -193,10 +194,7 @@ end
 
 --- Packets and drops a second of an instance, of its figures.
 function view.rates(f)
-  local dropped = 0
-  for _, d in ipairs(f.drops) do dropped = dropped + d.pps end
-  for _, d in ipairs(f.devices) do dropped = dropped + d.drops end
-  return f.engine.pps, dropped
+  return f.engine.pps, sample.dropped(f)
 end
 
 -- Packets and drops over the last looks, as bars.

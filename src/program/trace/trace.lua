@@ -2,7 +2,7 @@
 -- `perigee trace INSTANCE`: the paths of single packets through a running graph.
 
 local C = require("core.native")
-local changes = require("program.trace.changes")
+local changes = require("lib.observe.changes")
 local cjson = require("cjson")
 local cli = require("lib.cli")
 local client = require("lib.control.client")
@@ -57,7 +57,7 @@ local function apps_of(spec)
 end
 
 -- Call changed(hop, lines) for each hop, with what is different to the one before.
--- Returns what the packet was at first (program.trace.changes).
+-- Returns what the packet was at first (lib.observe.changes).
 local function each_change(record, changed)
   local first, now
   local function step(hop)

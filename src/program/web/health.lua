@@ -1,20 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How an instance does, in a word and a sentence, for the page's list. Pure.
 
+local sample = require("lib.observe.sample")
+
 local health = {}
 
--- A second, of all that is dropped.
-local function drops_of(d)
-  local sum = 0
-  for _, drop in ipairs(d.drops) do sum = sum + drop.pps end
-  for _, device in ipairs(d.devices) do sum = sum + device.drops end
-  return sum
-end
-
-health.drops_of = drops_of
-
 --- Of the instance (lib.observe.instances), what happened in its last second (`d`, of
---- program.top.sample; nil: not known yet), and whether it has a control socket:
+--- lib.observe.sample; nil: not known yet), and whether it has a control socket:
 --- "good", "warning" or "bad", and why, in a few words.
 function health.of(instance, d, has_control)
   if instance.last_good then
@@ -24,7 +16,7 @@ function health.of(instance, d, has_control)
   elseif not d then
     return "good", "reading"
   end
-  local drops = drops_of(d)
+  local drops = sample.dropped(d)
   if drops > 0 then return "warning", ("drops %.0f a second"):format(drops) end
   if d.jit and (d.jit.problems or 0) > 0 then
     return "warning", "slowed down: see perigee doctor"

@@ -4,7 +4,7 @@
 -- is kept whether a browser looks or not. Pure.
 
 local cjson = require("cjson")
-local health = require("program.web.health")
+local sample = require("lib.observe.sample")
 
 local history = {}
 
@@ -46,7 +46,7 @@ local function forget(self)
   end
 end
 
---- Add a point: `time` in seconds since the epoch, `d` of program.top.sample, `now` of
+--- Add a point: `time` in seconds since the epoch, `d` of lib.observe.sample, `now` of
 --- program.web.live's figures (links, apps, cycles).
 function Instance:add(time, d, now)
   self.last = self.last + 1
@@ -54,7 +54,7 @@ function Instance:add(time, d, now)
   local latency = d.latency and d.latency.greatest > 0 and d.latency or {}
   put(self, "pps", d.engine.pps)
   put(self, "bits", d.engine.bits)
-  put(self, "drops", health.drops_of(d))
+  put(self, "drops", sample.dropped(d))
   put(self, "load", d.engine.load)
   put(self, "breath", latency.average)
   put(self, "longest_breath", latency.greatest)

@@ -1,12 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What an instance does now, for the page: rates of links, drops and counters of apps,
--- cycles, from two samples of its shared memory (program.top.sample). All browsers and
+-- cycles, from two samples of its shared memory (lib.observe.sample). All browsers and
 -- the history (program.web.watch) share the samples.
 
 local C = require("core.native")
 local failure = require("core.failure")
-local sample = require("program.top.sample")
-local shm = require("core.shm")
+local sample = require("lib.observe.sample")
 
 local live = {}
 
@@ -27,7 +26,7 @@ local function take(instance)
 end
 
 --- Take another sample of the instance, if the last one is half a second old: what
---- happened between them, as program.top.sample says it and as live.of does; nil if
+--- happened between them, as lib.observe.sample says it and as live.of does; nil if
 --- there is nothing new. Raises a failure if the process has ended.
 function live.advance(instance)
   local entry = known[instance.pid]
@@ -43,7 +42,7 @@ function live.advance(instance)
   return entry.difference, entry.figures
 end
 
---- What the last two samples differ by (program.top.sample); nil if that isn't known.
+--- What the last two samples differ by (lib.observe.sample); nil if that isn't known.
 function live.last_difference(pid) return known[pid] and known[pid].difference end
 
 --- Forget processes that aren't in the set `pids`.
@@ -79,31 +78,25 @@ local function apps(d)
     entry.pps, entry.interpreted = a.pps, a.interpreted
   end
   for _, drop in ipairs(d.drops) do
-    local name, reason = drop.name:match("^(.-): (.*)$")
-    if not name:find("->", 1, true) then
-      add(name, "drops", {reason = reason, pps = drop.pps, packets = drop.packets})
+    if drop.owner then
+      add(drop.owner, "drops",
+        {reason = drop.reason, pps = drop.pps, packets = drop.packets})
     end
   end
   for _, counter in ipairs(d.others) do
-    local name, what = counter.name:match("^(.-): (.*)$")
-    add(shm.name_of_part(name), "counters", {name = what, pps = counter.pps,
-      value = counter.packets})
+    add(counter.owner, "counters",
+      {name = counter.what, pps = counter.pps, value = counter.packets})
   end
   return found
 end
-
-local PARTS = {receive = true, send = true, engine = true, empty = true, sleep = true}
 
 -- Cycles by part and by task: {name =, cpu =, cycles = of a packet or nil, rate = a
 -- second, app = the first app of the task}.
 local function cycles(d)
   local list = {}
   for i, c in ipairs(d.cycles) do
-    local cpu, name = c.name:match("^cpu (%d+): (.*)$")
-    name = shm.name_of_part(name or c.name)
-    list[i] = {name = name, cpu = tonumber(cpu), cycles = c.value, rate = c.pps,
-      app = not PARTS[name] and name:match("^(.-)%+?%d*$") or nil}
-    if list[i].app and not name:find("+", 1, true) then list[i].app = name end
+    list[i] = {name = c.part or c.task, cpu = c.cpu, cycles = c.value, rate = c.pps,
+      app = c.task and (c.task:match("^(.*)%+%d+$") or c.task)}
   end
   return list
 end

@@ -5,7 +5,7 @@
 
 local access = require("program.web.access")
 local ask = require("program.web.ask")
-local changes = require("program.trace.changes")
+local changes = require("lib.observe.changes")
 local cjson = require("cjson")
 local drawing = require("program.web.drawing")
 local expected = require("program.web.expected")

@@ -9,6 +9,7 @@ local health = require("program.web.health")
 local history = require("program.web.history")
 local instances = require("lib.observe.instances")
 local live = require("program.web.live")
+local sample = require("lib.observe.sample")
 
 local watch = {}
 
@@ -72,7 +73,7 @@ function watch.list()
       list[#list + 1] = {pid = instance.pid, name = instance.name,
         program = instance.program, control = control, health = word, why = why,
         pps = d and d.engine.pps, load = d and d.engine.load,
-        drops = d and health.drops_of(d)}
+        drops = d and sample.dropped(d)}
     end
   end
   return list

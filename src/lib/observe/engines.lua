@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What the engines of an instance say of themselves: the main thread's under engine/,
--- those of its workers under workers/CPU/engine/. For program.top.sample, whose samples
+-- those of its workers under workers/CPU/engine/. For lib.observe.sample, whose samples
 -- and function rate(before, now, name) these functions take. Pure.
 
 local shm = require("core.shm")
 
 local engines = {}
 
--- What every engine's account of cycles has besides its tasks (core.watch.cycles).
-local PARTS = {"receive", "send", "engine", "empty", "sleep"}
+--- What every engine's account of cycles has besides its tasks (core.watch.cycles): a
+--- list.
+engines.PARTS = {"receive", "send", "engine", "empty", "sleep"}
 
 --- Where engines have their objects: {path = "", label = ""} for the main thread, then
 --- {path = "workers/2/", label = "cpu 2: ", cpu = 2} for each worker, in order.
@@ -35,8 +36,9 @@ local function names_below(now, path)
   return list
 end
 
---- Where the cycles went: a list of {name, pps = TSC cycles a second, value = TSC
---- cycles a packet (or nil, also where most breaths found none)}; and the core's
+--- Where the cycles went: a list of {name = "cpu 2: send", cpu = 2 (nil: the main
+--- thread's), part = one of PARTS or task = a name, pps = TSC cycles a second, value =
+--- TSC cycles a packet (or nil, also where most breaths found none)}; and the core's
 --- frequency in Hz, if it is known.
 function engines.cycles(before, now, rate)
   local list, hz = {}, nil
@@ -44,15 +46,16 @@ function engines.cycles(before, now, rate)
     local path = e.path .. "engine/cycles/"
     local packets = rate(before, now, path .. "packets") or 0
     local idle = packets < (rate(before, now, path .. "breaths") or 0)
-    local function add(name)
+    local function add(name, part, task)
       local cycles = rate(before, now, path .. name)
       if not cycles then return end
-      list[#list + 1] = {name = e.label .. name:gsub("^tasks/", ""), pps = cycles,
+      list[#list + 1] = {name = e.label .. (part or task), cpu = e.cpu, part = part,
+                         task = task, pps = cycles,
                          value = packets > 0 and not idle and cycles / packets or nil}
     end
-    for _, name in ipairs(PARTS) do add(name) end
+    for _, name in ipairs(engines.PARTS) do add(name, name) end
     for _, name in ipairs(names_below(now, path .. "tasks/")) do
-      add("tasks/" .. name)
+      add("tasks/" .. name, nil, shm.name_of_part(name))
     end
     local _, core_hz = rate(before, now, path .. "core_hz")
     hz = hz or core_hz

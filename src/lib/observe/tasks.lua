@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What an instance without an engine says of itself: its tasks, threads that run code
--- of their own, and its devices' queues. For program.top.sample, whose samples and
+-- of their own, and its devices' queues. For lib.observe.sample, whose samples and
 -- function rate(before, now, name) these functions take. Pure. In shared memory there
 -- is, from whoever has such:
 --

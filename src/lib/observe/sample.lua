@@ -3,13 +3,13 @@
 -- moments: rates of links, apps and drops. Only `take` reads anything.
 
 local C = require("core.native")
-local engines = require("program.top.engines")
+local engines = require("lib.observe.engines")
 local ethernet = require("net.wire.ethernet")
 local objects = require("lib.observe.objects")
 local process = require("lib.observe.process")
 local shm = require("core.shm")
 local shown = require("lib.replica.shown")
-local tasks = require("program.top.tasks")
+local tasks = require("lib.observe.tasks")
 
 local sample = {}
 
@@ -122,7 +122,8 @@ local function apps(before, now, all_links, slowed, is_drop)
   return list
 end
 
--- Everything that counts packets which went nowhere: {name, pps, packets}.
+-- Everything that counts packets which went nowhere: {name = "APP: REASON", owner = the
+-- app (nil: a link), reason, pps, packets}.
 local function drops(before, now, is_drop)
   local list = {}
   for name in pairs(now.objects) do
@@ -132,15 +133,17 @@ local function drops(before, now, is_drop)
       if packets and packets > 0 then
         local reason = kind == "links" and "link full"
           or what:gsub("^drop_", ""):gsub("_", " ")
-        list[#list + 1] = {name = shm.name_of_part(owner) .. ": " .. reason, pps = pps,
-                           packets = packets}
+        local of = shm.name_of_part(owner)
+        list[#list + 1] = {name = of .. ": " .. reason, reason = reason, pps = pps,
+                           owner = kind == "apps" and of or nil, packets = packets}
       end
     end
   end
   return list
 end
 
--- Counters of apps that are no drops: {name, pps = a second, packets = in all}.
+-- Counters of apps that are no drops: {name = "APP: COUNTER", owner = the app, what =
+-- the counter, pps = a second, packets = in all}.
 local function others(before, now, is_drop)
   local list = {}
   for name in pairs(now.objects) do
@@ -148,8 +151,9 @@ local function others(before, now, is_drop)
     if owner and not is_drop(owner, what) and what ~= "dtime" then
       local per_second, total = rate(before, now, name)
       if total then
-        list[#list + 1] = {name = owner .. ": " .. what, pps = per_second,
-                           packets = total}
+        local of = shm.name_of_part(owner)
+        list[#list + 1] = {name = of .. ": " .. what, owner = of, what = what,
+                           pps = per_second, packets = total}
       end
     end
   end
@@ -190,7 +194,7 @@ end
 
 --- What happened between the samples `before` and `now`: {seconds, uptime, engine,
 --- latency (or nil), links, apps, drops, others, workers, cycles, core_hz (or nil), jit
---- (or nil), and tasks, queues and devices as of program.top.tasks}; lists without an
+--- (or nil), and tasks, queues and devices as of lib.observe.tasks}; lists without an
 --- order. Rates are a second; `bits` are on the wire.
 function sample.difference(before, now)
   local all_links, is_drop = links(before, now), drop_counters(now.objects)
@@ -209,6 +213,14 @@ function sample.difference(before, now)
     tasks = tasks.list(before, now, rate), keeps = now.keeps,
     replication = now.replication,
   }
+end
+
+--- A second, of all that such a difference says was dropped: by apps, links, devices.
+function sample.dropped(d)
+  local sum = 0
+  for _, drop in ipairs(d.drops) do sum = sum + drop.pps end
+  for _, device in ipairs(d.devices) do sum = sum + device.drops end
+  return sum
 end
 
 return sample

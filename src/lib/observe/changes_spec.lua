@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
-local changes = require("program.trace.changes")
+local changes = require("lib.observe.changes")
 local createStack = require("lib.stack").createStack
 local packet = require("core.packet")
 local trace = require("program.trace.trace")
