@@ -45,7 +45,7 @@ local function unsigned(ip) return ip % 2 ^ 32 end
 --- May the element ask for the address, or has another copy just done so?
 function arp_copies.may_ask(e, ip)
   local list = e.arp_table
-  local entry = list.entries[ip]
+  local entry = list:find(ip)
   local pause = entry and entry.polls > list.early and list.later or list.between
   return e.news:may_ask(unsigned(ip), e.clock(), pause)
 end

@@ -36,12 +36,12 @@ function arp_handlers.configure(e, a)
   local list = e.arp_table or cache.new(SETTINGS)
   e.arp_table, e.clock = list, e.clock or arp_handlers.clock(e.router)
   list.capacity = a.CAPACITY or list.capacity
-  list.entry_capacity = a.ENTRY_CAPACITY or list.entry_capacity
+  list:set_entry_capacity(a.ENTRY_CAPACITY or list.entry_capacity)
   list.entry_packets = a.ENTRY_PACKET_CAPACITY or list.entry_packets
   list.slim_factor = a.CAPACITY_SLIM_FACTOR or list.slim_factor
   if a.TIMEOUT then
     list.timeout = math.floor(a.TIMEOUT * 1000)
-    for _, entry in pairs(list.entries) do list:date(entry, entry.live_at) end
+    for entry in list:each() do list:date(entry, entry.live_at) end
   end
 end
 
@@ -72,14 +72,7 @@ function arp_handlers.age(e)
 end
 
 --- Give the new element the old one's table, with the new one's settings.
-function arp_handlers.swap(new, old)
-  local mine, theirs = new.arp_table, old.arp_table
-  for _, field in ipairs{"entries", "oldest", "newest_entry", "count", "length",
-                         "drops"} do
-    mine[field], theirs[field] = theirs[field], mine[field]
-  end
-  for _, e in pairs(mine.entries) do mine:date(e, e.live_at) end
-end
+function arp_handlers.swap(new, old) new.arp_table:swap(old.arp_table) end
 
 --- For net.keep: what the element's own table knows.
 function arp_handlers.kept_state(e)
@@ -122,12 +115,11 @@ local function seconds_text(ms) return ("%.6f"):format(ms / 1000) end
 
 -- A line for each entry: address, whether it is known, Ethernet address, age.
 local function table_text(e)
-  local now, lines, entry = e.clock(), {}, e.arp_table.oldest
-  while entry do
+  local now, lines = e.clock(), {}
+  for _, entry in ipairs(e.arp_table:by_age()) do
     lines[#lines + 1] = ("%s %d %s %s\n"):format(wire.word_text(entry.ip),
       now <= entry.expires and 1 or 0, wire.eth_text(entry.mac or BROADCAST),
       seconds_text(now - entry.live_at))
-    entry = entry.after
   end
   return table.concat(lines)
 end

@@ -18,8 +18,6 @@ local wire = require("net.wire.bytes")
 local arp = proto.arp
 local eth = proto.eth
 
--- Seconds: until an entry is asked for again, and between two requests of 30 at most.
-local TIMES = {reachable = 30, between = 1, tries = 30}
 local STARTUP = 10 -- seconds until it has started, on a busy machine
 local SIZE = 60       -- bytes of an ARP packet, without CRC
 
@@ -28,6 +26,10 @@ arp.arpTask = "__MG_ARP_TASK"
 local entries = namespaces:get("moongen.arp.entries")
 local state = namespaces:get("moongen.arp.state")
 local pipes = namespaces:get("moongen.arp.pipes")
+
+-- Seconds: until an entry is asked for again, and between two requests of 30 at most.
+local TIMES = {reachable = 30, between = 1, tries = 30,
+  gone = function (e) entries[e.ip] = nil end}
 
 --- Start the task on a shared core, for a list of {rxQueue =, txQueue =, ips = address
 --- or list}, or one. Without rxQueue, packets come by handlePacket. With
@@ -101,11 +103,8 @@ local function look_after(nics, list, bufs)
       if nic.first then request(nic, bufs, tonumber(ip), nic.first) end
     end
   end
-  for ip, e in pairs(list.entries) do
-    if list:tend(e, now, ask) then
-      list:remove(e)
-      entries[ip] = nil
-    end
+  for e in list:each() do
+    if list:tend(e, now, ask) then list:remove(e) end
   end
 end
 

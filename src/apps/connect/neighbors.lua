@@ -21,7 +21,7 @@ local Neighbors = {}
 Neighbors.__index = Neighbors
 
 -- Seconds: 6 requests, and as long a wait behind the last.
-local TIMES = {between = 0.5, tries = 6}
+local BETWEEN, TRIES = 0.5, 6
 local AT_ONCE = 64 -- neighbours that are asked for at a time
 
 --- For the endpoint (C's struct) whose own addresses are `range`; `targets`: the
@@ -32,7 +32,8 @@ function M.new(endpoint, range, targets)
   for i, address in ipairs(targets) do by_address[address] = i - 1 end
   return setmetatable({
     endpoint = endpoint, targets = targets, by_address = by_address, next = 1,
-    waiting = {}, own = range, cache = cache.new(TIMES),
+    waiting = {}, own = range, cache = cache.new{between = BETWEEN, tries = TRIES,
+      entry_capacity = math.max(#targets, 1)},
     station = {family = range.family, mac = ffi.string(endpoint.mac, 6),
                address = ranges.address(range, 0)},
   }, Neighbors)
@@ -104,7 +105,7 @@ function Neighbors:ask(now, output)
   return next(self.waiting) == nil
 end
 
-M.SECONDS = TIMES.between * TIMES.tries
+M.SECONDS = BETWEEN * TRIES
 --- So often it is to be asked whether all is known.
 M.LOOK_SECONDS = 0.02
 

@@ -77,7 +77,7 @@ local function configure(self, arg)
     and address(addresses.parseMacAddress, "remote_mac", arg.remote_mac, 6)
   self.local_mac, self.local_ip, self.next_hop = local_mac, local_ip, next_hop
   self.quiet, self.remote_mac = arg.quiet, mac
-  self.neighbors = cache.new{between = arg.delay / 1000,
+  self.neighbors = cache.new{between = arg.delay / 1000, entry_capacity = 1,
     tries = arg.retrans and arg.retrans + 1}
   self._eth_header = mac and header_to(self, mac)
   self.restless = not mac

@@ -27,8 +27,8 @@ end
 --- Ask for what it is time to ask for at `now` (seconds).
 function Neighbours:refresh(now)
   local list, waiting = self.cache, self.remotes.waiting
-  for hop, e in pairs(list.entries) do
-    if not waiting[hop] then list:remove(e) end
+  for e in list:each() do
+    if not waiting[e.ip] then list:remove(e) end
   end
   for hop in pairs(waiting) do
     local e = list:ensure(hop, now)

@@ -5,38 +5,16 @@
 local bytes = require("net.wire.bytes")
 local ffi = require("ffi")
 local flow = require("net.flow.flow")
+local key = require("net.neighbor.key")
 local tables = require("net.keep.tables")
 
 local kept = {}
 
 local LAYOUT = "neighbor 1" -- of the record below: another number with each change
-local MOST = 65536
 local FOR_EVER = 2 ^ 40 -- milliseconds
 
--- An address of `length` bytes; of 0: a number, as a word with a sign. The MAC address
--- is a number, so that it changes by one store; 0: none.
-local key_t = ffi.typeof[[struct {
-  union { uint8_t byte[16]; int32_t word; };
-  uint32_t length, unused;
-}]]
-
-local key, mac = ffi.new(key_t), ffi.new("uint8_t[6]")
-
-local function write_key(ip)
-  ffi.fill(key, ffi.sizeof(key))
-  if type(ip) == "number" then
-    key.word = ip
-  else
-    key.length = #ip
-    ffi.copy(key.byte, ip, #ip)
-  end
-  return key
-end
-
-local function read_key(k)
-  if k.length == 0 then return k.word end
-  return (k.length == 4 or k.length == 16) and ffi.string(k.byte, k.length) or nil
-end
+-- The value is the MAC address as a number, so that it changes by one store; 0: none.
+local mac = ffi.new("uint8_t[6]")
 
 -- What is written down ------------------------------------------------------------
 
@@ -46,14 +24,14 @@ Store.__index = Store
 local function new_store(cache, scale)
   local timeout = cache.timeout == 0 and FOR_EVER or math.ceil(cache.timeout * scale)
   return setmetatable({scale = scale, timeout = timeout,
-    flows = flow.new{key = key_t, value = "uint64_t", limit = MOST, full = "evict",
-      ages = {timeout}}}, Store)
+    flows = flow.new{key = key.type, value = "uint64_t", full = "evict",
+      limit = cache.index.limit, ages = {timeout}}}, Store)
 end
 
 --- The entry is what it is: known, and heard of then.
 function Store:note(e)
   if not e.known then return self:forget(e) end
-  local number = self.flows:add(write_key(e.ip), math.floor(e.live_at * self.scale))
+  local number = self.flows:add(key.of(e.ip), math.floor(e.live_at * self.scale))
   if number == 0 then return end
   ffi.copy(mac, e.mac, 6)
   self.flows.record[number].value = bytes.read48(mac)
@@ -61,7 +39,7 @@ end
 
 --- The entry isn't known any more.
 function Store:forget(e)
-  local number = self.flows:find(write_key(e.ip))
+  local number = self.flows:find(key.of(e.ip))
   if number ~= 0 then self.flows:remove(number) end
 end
 
@@ -69,9 +47,9 @@ end
 
 -- Does the kept record say something? nil, or what net.keep.tables' check() says.
 local function check(record)
-  local ip = read_key(record.key)
+  local ip = key.address(record.key)
   if ip == nil then return tables.BAD end
-  record.key = write_key(ip) -- no other bytes stand for the same address
+  record.key = key.of(ip) -- no other bytes stand for the same address
   local number = record.value
   if number == 0 then return tables.PASS end -- the process was killed before it was
   if number >= 2ULL ^ 48 then return tables.BAD end
@@ -89,14 +67,14 @@ function kept.item(cache, o)
   local store = new_store(cache, o.scale)
   local flows = store.flows
   cache.store = nil
-  for _, e in pairs(cache.entries) do
+  for e in cache:each() do
     if e.known then store:note(e) end
   end
   cache.store = store
   local latest
   local function used(record)
     local heard = tonumber(record.age.expiry - store.timeout) / o.scale
-    local e = cache:insert(read_key(record.key), mac_of(record.value),
+    local e = cache:insert(key.address(record.key), mac_of(record.value),
       math.min(heard, latest))
     if o.used then o.used(e) end
   end
@@ -104,8 +82,8 @@ function kept.item(cache, o)
     check = function (record)
       local problem = check(record)
       if problem ~= nil then return problem end
-      if o.wants and not o.wants(read_key(record.key)) then return tables.PASS end
-      if cache.entries[read_key(record.key)] then return tables.PASS end
+      if o.wants and not o.wants(key.address(record.key)) then return tables.PASS end
+      if cache:find(key.address(record.key)) then return tables.PASS end
     end,
     now = function ()
       latest = o.now()

@@ -20,8 +20,8 @@ end
 -- What is known, by address, and until when.
 local function known(list)
   local all = {}
-  for ip, e in pairs(list.entries) do
-    if e.known then all[ip] = {e.mac, e.live_at} end
+  for e in list:each() do
+    if e.known then all[e.ip] = {e.mac, e.live_at} end
   end
   return all
 end
@@ -37,7 +37,7 @@ describe("A neighbour cache that outlives the process", function ()
     list:insert("\1\2\3\4", B, 1001)
     list:insert("\1\2\3\4", C, 1002) -- it has another address now
     list:insert(7, A, 1003)
-    list:remove(list.entries[7])
+    list:remove(list:find(7))
     list:insert(8, A, 1003)
     list:insert(8, nil, 1004) -- it isn't known any more
     assert.equal(cache.ASK, list:append(9, packet.allocate(), 1004))
@@ -51,7 +51,7 @@ describe("A neighbour cache that outlives the process", function ()
     assert.same({["\1\2\3\4"] = {C, 1002}, [IP6] = {B, 1000.5}}, known(list2))
     assert.equal("perigee: --keep spec: neighbours goes on with 2 of 3 records; not "
       .. "used: 1 out of time\n", stderr.told())
-    assert.equal(IP6, list2.oldest.ip) -- in the order of their ages
+    assert.equal(IP6, list2:by_age()[1].ip) -- in the order of their ages
   end)
 
   it("keeps each change", function ()
@@ -61,7 +61,7 @@ describe("A neighbour cache that outlives the process", function ()
     list:insert(3, A, 1000)
     list:insert(2, B, 1001)
     list:insert(3, nil, 1001)
-    list:remove(list.entries[1])
+    list:remove(list:find(1))
     kept.again()
     assert.same({[2] = {B, 1001}}, known(started(1002)))
   end)
@@ -71,7 +71,7 @@ describe("A neighbour cache that outlives the process", function ()
     kept.again()
     local list = started(500, {})
     assert.same({[1] = {A, 500}}, known(list))
-    assert.equal(math.huge, list.entries[1].expires)
+    assert.equal(math.huge, list:find(1).expires)
   end)
 
   it("believes no file", function ()
@@ -81,7 +81,8 @@ describe("A neighbour cache that outlives the process", function ()
     kept.mutate("neighbours", kept.MUTANTS, function ()
       local list2 = started(1010)
       local n = 0
-      for ip, e in pairs(list2.entries) do
+      for e in list2:each() do
+        local ip = e.ip
         assert.truthy(type(ip) == "number" or #ip == 4 or #ip == 16)
         assert.equal(6, #e.mac)
         assert.truthy(e.live_at <= 1010 and e.live_at >= 950)

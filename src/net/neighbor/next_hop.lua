@@ -64,7 +64,8 @@ function next_hop.new(class, arg, more, alarm)
   app.self_mac = app.self_mac or random_mac()
   arp.check_own(name, app.self_mac)
   app.alarm = alarm
-  app.neighbors, app.restless = cache.new{between = INTERVAL_SECONDS}, true
+  app.neighbors, app.restless = cache.new{between = INTERVAL_SECONDS,
+    entry_capacity = 1}, true
   return app
 end
 

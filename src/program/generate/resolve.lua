@@ -17,7 +17,7 @@ local station = require("net.neighbor.station")
 local M = {}
 
 -- Seconds: 6 requests, and as long a wait behind the last.
-local TIMES = {between = 0.5, tries = 6}
+local TIMES = {between = 0.5, tries = 6, entry_capacity = 1}
 local TIMEOUT_S = TIMES.between * TIMES.tries
 local SOURCES = {[4] = "ip4Src", [6] = "ip6Src"}
 

@@ -187,8 +187,9 @@ end
 local function deliver(self, p, ip)
   if self.ip == 0 then return lose(self, NO_ADDRESS) end
   local list = self.arp_table
-  local now, e = self.clock(), list.entries[ip]
+  local now, e = self.clock(), list:find(ip)
   if e and now <= e.expires then
+    list:use(e)
     if now >= e.live_at + self.poll and list:poll(e, now) then
       send_query(self, p, ip, self.broadcast_poll and ALL or e.mac)
     end
@@ -263,9 +264,8 @@ function ARPQuerier:make_process()
       return false
     end
     local ip = tobit(p.note32[DST_IP])
-    local list = self.arp_table
-    local e = list.entries[ip]
-    if e then
+    local e = self.arp_table:find(ip)
+    if e and e.in_use then
       local now = self.clock()
       if now <= e.expires and now < e.live_at + poll
         and encapsulate(p, e.word, e.half, half, word) then

@@ -169,15 +169,17 @@ local function encapsulate(self, p, word, half)
 end
 
 local function deliver(self, p)
-  local list, now, ip = self.cache, self.clock(), ffi.string(p.note8 + TO, ADDRESS)
-  local e = list.entries[ip]
+  local list, now = self.cache, self.clock()
+  local e = list:find_at(p.note8 + TO, ADDRESS)
   if e and now <= e.expires then
+    list:use(e)
     if now - e.live_at >= list.reachable and list:poll(e, now) then
-      send_query(self, ip)
+      send_query(self, e.ip)
     end
     local q, o = encapsulate(self, p, e.word, e.half)
     return q, o
   end
+  local ip = ffi.string(p.note8 + TO, ADDRESS)
   list:append(ip, p, now)
   send_query(self, ip) -- with each packet, as FastClick
   return false
@@ -187,7 +189,7 @@ local function take_answer(self, p)
   local data = p.data
   local is_answer = nd.kind(data, p.length) == nd.ADVERTISEMENT
   local at = is_answer and nd.read(data, nd.ADVERTISEMENT)
-  local e = at and self.cache.entries[ffi.string(data + nd.TARGET, ADDRESS)]
+  local e = at and self.cache:find_at(data + nd.TARGET, ADDRESS)
   if not e then return nil, 2 end
   local eth = ffi.string(data + at, 6)
   if e.known and e.mac ~= eth then
@@ -215,8 +217,8 @@ end
 IP6NDSolicitor.handlers = {
   table = {read = function (e)
     local lines = {}
-    for ip, entry in pairs(e.cache.entries) do
-      lines[#lines + 1] = ("%s %d %s\n"):format(wire.ip6_text(ip),
+    for entry in e.cache:each() do
+      lines[#lines + 1] = ("%s %d %s\n"):format(wire.ip6_text(entry.ip),
         entry.known and 1 or 0, wire.eth_text(entry.mac or NOBODY))
     end
     table.sort(lines)
