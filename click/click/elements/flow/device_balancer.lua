@@ -7,7 +7,7 @@ local element = require("click.element")
 local numbers = require("click.arguments.numbers")
 
 local MILLISECONDS = 1000
-local METHODS = {rss = false, rsspp = true}
+local METHODS = {rss = false, rsspp = true, pianorss = true}
 local LOADS = {cycles = true, cyclesqueue = true, cpu = true, queue = true,
                realcpu = true}
 
@@ -28,7 +28,8 @@ local DeviceBalancer = element.define{
     keyword("ACTIVE", "bool", true), keyword("VERBOSE", "int", 0),
     keyword("MANAGER", "word"), keyword("RETA_SIZE", "unsigned"),
     keyword("MARK", "bool"), keyword("GROUP", "bool"),
-    keyword("TARGET_LOAD", "real"), keyword("RSSCOUNTER", "word"),
+    keyword("TARGET_LOAD", "real"), keyword("LOAD", "word"),
+    keyword("RSSCOUNTER", "word"),
     keyword("IMBALANCE_ALPHA", "real"), keyword("IMBALANCE_THRESHOLD", "real"),
     keyword("DANCER", "bool"), keyword("NUMA", "bool"),
   },
@@ -36,13 +37,14 @@ local DeviceBalancer = element.define{
 With METHOD rsspp, and copies of the configuration on several CPUs, buckets of flows
 move every TIMER milliseconds from the busiest CPU to the least busy one, as with
 --balance. So do what flow managers keep of them; packets of a flow stay in order.
+METHOD pianorss is the same, as RSS++'s own experiments call it.
 METHOD rss moves nothing. active can be written. run_stats: a line "0 TURNS IMBALANCE
 NANOSECONDS": turns that moved something, the greatest load by the mean at the last
 look, and how long such a turn took; then the same two alone.]],
   differs = [[
 Loads are the packets of each bucket, and packets are handed out in software, by 128
-buckets. So RSSCOUNTER isn't needed, and DEV, CPUS, STARTCPU, CYCLES, TARGET and the
-thresholds change nothing. All CPUs take part from the beginning: AUTOSCALE, which
+buckets. So RSSCOUNTER isn't needed, and DEV, CPUS, STARTCPU, CYCLES, LOAD, TARGET and
+the thresholds change nothing. All CPUs take part from the beginning: AUTOSCALE, which
 starts with fewer, is refused. A card's own queues are left alone.]],
 }
 

@@ -32,10 +32,13 @@ local FlowIPManager = manager.define{
   name = "FlowIPManager", summary = "finds each packet's flow; ends idle ones",
   aliases = {"FlowIPManagerMP"}, notes = AGES,
   differs = SAME .. " An ended flow's state is given back: a new flow begins with none "
-    .. "of it.",
+    .. "of it. RSS++'s GROUPS, DEF_THREAD, MARK and DO_MIGRATION change nothing: flows "
+    .. "move with DeviceBalancer.",
   arguments = {
     manager.CAPACITY, manager.RESERVE, timeout(60), flag("LF", false),
     flag("CACHE", true), manager.verbose(1), interval("unsigned"),
+    {"GROUPS", "unsigned", keyword = true}, {"DEF_THREAD", "unsigned", keyword = true},
+    {"MARK", "bool", keyword = true}, {"DO_MIGRATION", "bool", keyword = true},
   },
 }
 

@@ -206,7 +206,7 @@ function StaticThreadSched:configure_raw(list)
       self:error("thread must be integer")
     else
       local found = elements_within(self, name)
-      if #found == 0 then self:error("'%s' does not name an element", name) end
+      if #found == 0 then self:warning("'%s' does not name an element", name) end
       for _, e in ipairs(found) do e.home_thread = number end
     end
   end

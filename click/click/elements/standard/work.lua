@@ -29,7 +29,9 @@ local WorkPackage = element.define{
     {"R", "unsigned", default = 0, max = 100, keyword = true},
     {"PAYLOAD", "bool", default = false, keyword = true},
     {"W", "unsigned", default = 0, keyword = true},
+    {"ANALYSIS", "bool", default = false, keyword = true},
   },
+  differs = "ANALYSIS, of RSS++'s experiments, changes nothing.",
 }
 
 function WorkPackage:configure(a)
