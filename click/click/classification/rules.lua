@@ -2,6 +2,7 @@
 -- The rules of CTXDispatcher and FlowContextDispatcher: patterns in Classifier's terms,
 -- and outputs.
 
+local addresses = require("click.arguments.addresses")
 local bytes = require("click.classification.bytes")
 local run = require("click.classification.run")
 
@@ -19,9 +20,8 @@ local function protocol(name)
 end
 
 local function host(direction, text)
-  local a, b, c, d = text:match("^(%d+)%.(%d+)%.(%d+)%.(%d+)$")
-  if not a or math.max(a, b, c, d) > 255 then return nil end
-  return ("%d/%02x%02x%02x%02x"):format(ADDRESSES[direction], a, b, c, d)
+  local number = addresses.ip(text)
+  return number and ("%d/%s"):format(ADDRESSES[direction], bit.tohex(number))
 end
 
 local function port(direction, text)

@@ -3,6 +3,7 @@
 -- bytes as an int32_t in memory's order would read them: two addresses are equal if
 -- their words are. A half is two bytes as a uint16_t.
 
+local addresses = require("net.address.address")
 local bit = require("bit")
 local ffi = require("ffi")
 
@@ -51,10 +52,7 @@ function wire.barrier() copy(pad, pad + 8, 8) end
 -- Text -----------------------------------------------------------------------------
 
 --- "192.0.2.1" for a number in host order.
-function wire.ip_text(number)
-  return ("%d.%d.%d.%d"):format(math.floor(number / 2 ^ 24),
-    math.floor(number / 2 ^ 16) % 256, math.floor(number / 2 ^ 8) % 256, number % 256)
-end
+wire.ip_text = addresses.ip4_text
 
 --- The same for a word.
 function wire.word_text(word) return wire.ip_text(wire.number_of(word)) end

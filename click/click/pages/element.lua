@@ -6,18 +6,16 @@ local dividable = require("core.cpus.dividable")
 local examples = require("click.pages.examples")
 local handlers_of = require("click.element").handlers
 local usage = require("click.pages.usage")
+local wire = require("click.net.wire")
 
 local page = {}
 
 -- Arguments ------------------------------------------------------------------------
 
-local function dotted(n)
-  return ("%d.%d.%d.%d"):format(n / 2 ^ 24 % 256, n / 2 ^ 16 % 256, n / 2 ^ 8 % 256,
-    n % 256)
-end
-
 local SHOWN = { -- defaults that aren't written as they are in Lua
-  ip = function (value) return type(value) == "number" and dotted(value) or nil end,
+  ip = function (value)
+    return type(value) == "number" and wire.ip_text(value) or nil
+  end,
   eth = function (value)
     return #value == 6 and (value:gsub(".", function (byte)
       return ("%02X-"):format(byte:byte())

@@ -95,10 +95,7 @@ end
 
 -- Text ------------------------------------------------------------------------------
 
-function FlowSet.address_text(address)
-  return ("%d.%d.%d.%d"):format(math.floor(address / 2 ^ 24),
-    math.floor(address / 2 ^ 16) % 256, math.floor(address / 256) % 256, address % 256)
-end
+FlowSet.address_text = wire.ip_text
 local address_text = FlowSet.address_text
 
 local function quadruple(key)

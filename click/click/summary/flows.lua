@@ -13,6 +13,7 @@ local note = require("click.note")
 local packet = require("core.packet")
 local View = require("click.summary.view")
 local tcp_flag = require("net.wire.tcp_flag")
+local wire = require("click.net.wire")
 
 local Flows = {}
 Flows.__index = Flows
@@ -79,10 +80,7 @@ local function hosts_of(self, protocol, a, b)
   return hosts
 end
 
-local function address(value)
-  return ("%d.%d.%d.%d"):format(math.floor(value / 2 ^ 24),
-    math.floor(value / 2 ^ 16) % 256, math.floor(value / 256) % 256, value % 256)
-end
+local address = wire.ip_text
 
 local TRACE = "<flow aggregate='%d' src='%s' sport='%d' dst='%s' dport='%d' "
   .. "begin='%.6f' duration='%.6f'>\n  <stream dir='0' packets='%d' />"

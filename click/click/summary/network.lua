@@ -6,6 +6,7 @@ local bit = require("bit")
 local addresses = require("click.arguments.addresses")
 local ip_options = require("click.summary.ip_options")
 local note = require("click.note")
+local wire = require("click.net.wire")
 
 local ORDER = 300
 local DF, MF, OFFSET = 0x4000, 0x2000, 0x1fff
@@ -32,10 +33,7 @@ local function with(field, extra)
   return field
 end
 
-local function address_text(value)
-  return ("%d.%d.%d.%d"):format(math.floor(value / 2 ^ 24),
-    math.floor(value / 2 ^ 16) % 256, math.floor(value / 256) % 256, value % 256)
-end
+local address_text = wire.ip_text
 
 local ADDRESS = {
   text = address_text,

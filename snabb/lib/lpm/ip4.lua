@@ -2,6 +2,7 @@
 -- IPv4 addresses as numbers from 0 to 2^32 - 1, the first byte highest (Snabb's
 -- lib.lpm.ip4).
 
+local addresses = require("net.address.address")
 local bit = require("bit")
 local ffi = require("ffi")
 local prefixes = require("net.route.prefix")
@@ -36,8 +37,7 @@ end
 
 --- The address as a text.
 function ip4.tostring(ip)
-  return ("%d.%d.%d.%d"):format(band(rshift(ip, 24), 255), band(rshift(ip, 16), 255),
-    band(rshift(ip, 8), 255), band(ip, 255))
+  return addresses.ip4_text(ip)
 end
 
 function ip4.eq(a, b) return a == b end

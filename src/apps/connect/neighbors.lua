@@ -11,7 +11,7 @@ local htonl = require("core.lib").htonl
 local link = require("core.link")
 local nd = require("net.neighbor.nd")
 local ranges = require("apps.connect.ranges")
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local station = require("net.neighbor.station")
 local vlan = require("apps.vlan.vlan")
 

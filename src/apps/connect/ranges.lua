@@ -3,11 +3,10 @@
 
 local failure = require("core.failure")
 local ffi = require("ffi")
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 
 local ranges = {}
 
-local WIDTH = {[4] = 32, [6] = 128}
 local MOST = 2^24 -- addresses of a range
 
 -- The last 32 bits of an address as a number.
@@ -26,11 +25,10 @@ local function too_many(what, text)
     text, MOST)
 end
 
-local function by_prefix(what, text, address, length)
-  local bytes, family = addresses.ip(address)
-  length = tonumber(length)
-  if not bytes or length > WIDTH[family] then refuse(what, text) end
-  local count = 2 ^ (WIDTH[family] - length)
+local function by_prefix(what, text)
+  local bytes, length, family = addresses.prefix(text)
+  if not bytes then refuse(what, text) end
+  local count = 2 ^ (addresses.BITS[family] - length)
   if count > MOST then
     too_many(what, text)
   elseif low(bytes) % count ~= 0 then
@@ -62,9 +60,7 @@ function ranges.addresses(what, text)
   if from then
     range = from_to(what, text, from, to)
   else
-    local address, length = text:match("^(.-)/(%d+)$")
-    range = address and by_prefix(what, text, address, length)
-      or from_to(what, text, text, text)
+    range = by_prefix(what, text)
   end
   if not addresses.is_unicast(range.first)
     or not addresses.is_unicast(ranges.address(range, range.count - 1)) then

@@ -7,7 +7,7 @@ local failure = require("core.failure")
 local ffi = require("ffi")
 local packet = require("core.packet")
 local ranges = require("apps.connect.ranges")
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 
 local setup = {}
 

@@ -4,7 +4,7 @@
 
 local arp = require("net.neighbor.arp")
 local ffi = require("ffi")
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local ip4 = require("net.ip.ip4")
 local counter = require("core.counter")
 local link = require("core.link")

@@ -3,7 +3,7 @@
 -- into packets that go south, and answers solicitations of its own address. Until it
 -- is known, packets wait in the link. Arguments, links and counters are upstream's.
 
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
 local link = require("core.link")

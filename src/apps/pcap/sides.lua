@@ -5,7 +5,7 @@ local C = require("core.declare")("apps/pcap/sides.h")
 local failure = require("core.failure")
 local ffi = require("ffi")
 local flow = require("net.flow.flow")
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 
 local M = {CLIENT = C.SIDE_CLIENT, SERVER = C.SIDE_SERVER}
 

@@ -2,7 +2,7 @@
 -- What is to be changed into what, as users write it: each function returns a list, or
 -- nil and what is wrong. Commas separate several.
 
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 
 local maps = {}
 

@@ -5,7 +5,7 @@ local ffi = require("ffi")
 local packet = require("core.packet")
 local Decap = require("apps.vtep.decap").Decap
 local Tunnel = require("apps.vtep.tunnel")
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local testing = require("testing.vtep")
 
 local bytes, with = testing.bytes, testing.with

@@ -3,7 +3,7 @@
 -- discovery, echo replies), and all that isn't done packet by packet: it learns from
 -- the digest, lets entries age, and finds next hops.
 
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local ffi = require("ffi")
 local counter = require("core.counter")
 local engine = require("core.app")

@@ -7,7 +7,7 @@ local packet = require("core.packet")
 local Host = require("apps.vtep.host").Host
 local Neighbours = require("apps.vtep.neighbours")
 local Tunnel = require("apps.vtep.tunnel")
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local testing = require("testing.vtep")
 
 local bytes, with = testing.bytes, testing.with

@@ -2,7 +2,7 @@
 -- What of a tunnel end point outlives the process (net.keep): what it has learned, and
 -- the Ethernet addresses of next hops.
 
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local engine = require("core.app")
 local fdb_kept = require("net.fdb.kept")
 local neighbor_kept = require("net.neighbor.kept")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local engine = require("core.app")
 local ffi = require("ffi")
 local going_on = require("net.keep.going_on")

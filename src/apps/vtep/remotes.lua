@@ -9,7 +9,7 @@ local ffi = require("ffi")
 local C = require("core.declare")("apps/vtep/vtep.h")
 local counts = require("apps.vtep.counts")
 local header = require("apps.vtep.header")
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local settings = require("apps.vtep.settings")
 
 local Remotes = {}

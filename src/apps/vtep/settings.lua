@@ -3,7 +3,7 @@
 -- table with addresses as bytes out, or a sentence. Nothing here touches a packet.
 
 local bit = require("bit")
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local config = require("core.config")
 local failure = require("core.failure")
 local shape = require("apps.vtep.shape")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local failure = require("core.failure")
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local settings = require("apps.vtep.settings")
 
 -- The sentence that a setting gets, or nil if it is right.
@@ -41,7 +41,7 @@ describe("apps.vtep.settings", function ()
       ["remote 192.0.3.1 isn't in the network"] = {remotes = {"192.0.3.1"}},
       ["gateway 192.0.3.1 isn't in the network"] = {gateway = "192.0.3.1"},
       ["'01:00:00:00:00:01' isn't the Ethernet address"] = {mac = "01:00:00:00:00:01"},
-      ["'2:0:0:0:0:1' isn't the Ethernet address"] = {mac = "2:0:0:0:0:1"},
+      ["'2:0:0:0:0' isn't the Ethernet address"] = {mac = "2:0:0:0:0"},
       ["needs a VNI"] = {vnis = {}},
       ["0 to 16777215, not '16777216'"] = {vnis = {[16777216] = 0}},
       ["both have VLAN 5"] = {vnis = {[1] = 5, [2] = 5}},

@@ -4,7 +4,7 @@
 local ffi = require("ffi")
 local counts = require("apps.vtep.counts")
 local fdb = require("net.fdb.fdb")
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 
 local state = {}
 

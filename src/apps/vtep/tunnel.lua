@@ -8,7 +8,7 @@ local ffi = require("ffi")
 local failure = require("core.failure")
 local fdb = require("net.fdb.fdb")
 local Remotes = require("apps.vtep.remotes")
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local settings = require("apps.vtep.settings")
 local Vnis = require("apps.vtep.vnis")
 

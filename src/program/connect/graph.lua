@@ -8,7 +8,7 @@ local engine = require("core.app")
 local endpoint = require("apps.connect.endpoint")
 local ffi = require("ffi")
 local Port = require("apps.port.port").Port
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local setup = require("apps.connect.setup")
 
 local M = {}

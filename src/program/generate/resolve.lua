@@ -11,7 +11,7 @@ local failure = require("core.failure")
 local link = require("core.link")
 local packet = require("core.packet")
 local Port = require("apps.port.port").Port
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 local station = require("net.neighbor.station")
 
 local M = {}

@@ -5,7 +5,7 @@ local engine = require("core.app")
 local link = require("core.link")
 local timer = require("core.timer")
 local si = require("core.engine.report").si
-local addresses = require("lib.addresses")
+local addresses = require("net.address.address")
 
 local M = {}
 

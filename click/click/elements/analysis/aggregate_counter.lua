@@ -11,6 +11,7 @@ local element = require("click.element")
 local note = require("click.note")
 local text_of = require("click.language.text")
 local trust = require("click.script.trust")
+local wire = require("click.net.wire")
 
 local AGGREGATE, amount_of = note.AGGREGATE, amount.of
 local ALL = 2 ^ 32 - 1
@@ -55,9 +56,7 @@ local LINES = {
     return ("%.0f %.0f\n"):format(aggregate, count)
   end,
   ip = function (aggregate, count)
-    return ("%d.%d.%d.%d %.0f\n"):format(bit.rshift(aggregate, 24),
-      bit.band(bit.rshift(aggregate, 16), 255), bit.band(bit.rshift(aggregate, 8), 255),
-      bit.band(aggregate, 255), count)
+    return ("%s %.0f\n"):format(wire.ip_text(aggregate), count)
   end,
   pdf = function (aggregate, count, total)
     return ("%.0f %.12g\n"):format(aggregate, count / total)

@@ -13,6 +13,7 @@ local packet = require("core.packet")
 local process = require("core.lib.process")
 local signals = require("click.router.signals")
 local unistd = require("posix.unistd")
+local wire = require("click.net.wire")
 
 -- <linux/if_tun.h>, <linux/if.h>
 ffi.cdef [[
@@ -56,15 +57,9 @@ local KernelTun = element.define{
   arguments = ARGUMENTS, handlers = HANDLERS,
 }
 
-local function dotted(address)
-  local a = math.floor
-  return ("%d.%d.%d.%d"):format(a(address / 2 ^ 24), a(address / 65536) % 256,
-    a(address / 256) % 256, address % 256)
-end
-
 function KernelTun:configure(a)
-  self.address = ("%s/%d"):format(dotted(a.ADDR.address), a.ADDR.length)
-  self.gateway = a.GATEWAY ~= 0 and dotted(a.GATEWAY) or nil
+  self.address = ("%s/%d"):format(wire.ip_text(a.ADDR.address), a.ADDR.length)
+  self.gateway = a.GATEWAY ~= 0 and wire.ip_text(a.GATEWAY) or nil
   self.mtu, self.burst, self.ether = a.MTU, a.BURST, a.ETHER
   self.wanted_name = a.DEVNAME or a.DEV_NAME or ""
   self.tap = a.TAP == nil and self.class.name == "KernelTap" or a.TAP or false

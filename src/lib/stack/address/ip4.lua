@@ -16,6 +16,7 @@ struct perigee_ip4 {
 
 local missing = require("lib.stack.layout.missing")
 local operands = require("lib.stack.address.operands")
+local text = require("net.address.address")
 
 local Ip4 = ffi.typeof("struct perigee_ip4")
 local uint32 = ffi.typeof("uint32_t")
@@ -89,28 +90,9 @@ end
 
 -- ---- text: slow ----
 
-local OCTETS = "^(%d%d?%d?)%.(%d%d?%d?)%.(%d%d?%d?)%.(%d%d?%d?)$"
-
 --- The address in the string `s` ("192.0.2.1") as a number; nil if `s` isn't just
---- that. Octets with a leading 0 are refused: some read them as octal.
-local function parse(s)
-  if type(s) ~= "string" then return nil end
-  local octets = {s:match(OCTETS)}
-  if #octets ~= 4 then return nil end
-  local number = 0
-  for _, octet in ipairs(octets) do
-    local value = tonumber(octet)
-    if value > 255 or (#octet > 1 and octet:sub(1, 1) == "0") then return nil end
-    number = number * 256 + value
-  end
-  return number
-end
-
---- The text of the address that is the number `n` (modulo 2^32).
-local function text(n)
-  return ("%d.%d.%d.%d"):format(bit.rshift(n, 24), bit.band(bit.rshift(n, 16), 0xff),
-    bit.band(bit.rshift(n, 8), 0xff), bit.band(n, 0xff))
-end
+--- that.
+local parse = text.ip4_number
 
 --- Set the address from text.
 function methods:setString(s)
@@ -126,8 +108,7 @@ end
 --- "192.0.2.1"
 function methods:getString()
   if not istype(Ip4, self) then without(self, "IPv4") end
-  local b = self.uint8
-  return ("%d.%d.%d.%d"):format(b[0], b[1], b[2], b[3])
+  return text.text(ffi.string(self, 4))
 end
 meta.__tostring = methods.getString
 
@@ -135,4 +116,4 @@ meta.__newindex = missing.guard(methods, "an IPv4 address", {"uint8", "uint32"})
 ffi.metatype(Ip4, missing.operators(meta, "an IPv4 address",
   "get gives a number, getString text"))
 
-return {type = Ip4, parse = parse, text = text}
+return {type = Ip4, parse = parse, text = text.ip4_text}

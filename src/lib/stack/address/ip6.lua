@@ -5,9 +5,7 @@
 
 local ffi = require("ffi")
 
--- Under a name of its own: programs of Snabb's declare it, too.
 ffi.cdef[[
-int perigee_inet_pton(int, const char *, void *) __asm__("inet_pton");
 struct perigee_ip6 {
   union {
     uint8_t uint8[16];
@@ -19,6 +17,7 @@ struct perigee_ip6 {
 
 local missing = require("lib.stack.layout.missing")
 local operands = require("lib.stack.address.operands")
+local text = require("net.address.address")
 
 local Ip6 = ffi.typeof("struct perigee_ip6")
 local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
@@ -131,18 +130,13 @@ end
 
 -- ---- text: slow ----
 
-local AF_INET6 = 10 -- Linux
-
--- Into `to`; false if `s` isn't an address (inet_pton).
-local function parse_into(to, s)
-  return type(s) == "string" and not s:find("%z")
-    and ffi.C.perigee_inet_pton(AF_INET6, s, to) == 1
-end
-
 --- The address in the string `s`; nil if `s` isn't just that.
 local function parse(s)
+  local bytes = text.ip6(s)
+  if not bytes then return nil end
   local result = Ip6()
-  return parse_into(result, s) and result or nil
+  ffi.copy(result, bytes, 16)
+  return result
 end
 
 --- Set the address from text.
@@ -156,30 +150,10 @@ function methods:setString(s)
   ffi.copy(self, result, 16)
 end
 
--- First group and length of the longest run of zero groups, the first such.
-local function longest_zeros(groups)
-  local best, best_length, length = 0, 0, 0
-  for i = 1, 8 do
-    length = groups[i] == "0" and length + 1 or 0
-    if length > best_length then best, best_length = i - length + 1, length end
-  end
-  return best, best_length
-end
-
 --- The address as text (RFC 5952): "2001:db8::1", "::ffff:192.0.2.1".
 function methods:getString()
   if not istype(Ip6, self) then without(self, "IPv6") end
-  local b, groups = self.uint8, {}
-  for i = 1, 8 do
-    groups[i] = ("%x"):format(b[2 * i - 2] * 256 + b[2 * i - 1])
-  end
-  local first, length = longest_zeros(groups)
-  if first == 1 and length == 5 and groups[6] == "ffff" then -- section 5
-    return ("::ffff:%d.%d.%d.%d"):format(b[12], b[13], b[14], b[15])
-  end
-  if length < 2 then return table.concat(groups, ":") end
-  return table.concat(groups, ":", 1, first - 1) .. "::"
-    .. table.concat(groups, ":", first + length)
+  return text.text(ffi.string(self, 16))
 end
 meta.__tostring = methods.getString
 

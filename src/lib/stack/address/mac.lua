@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local missing = require("lib.stack.layout.missing")
+local text = require("net.address.address")
 local without = require("lib.stack.address.operands").without
 
 ffi.cdef[[
@@ -66,52 +67,31 @@ end
 
 -- ---- text: slow ----
 
-local BYTE = "(%x%x?)"
-local PATTERNS = {}
-for _, separator in ipairs{":", "%-"} do
-  PATTERNS[#PATTERNS + 1] =
-    "^" .. BYTE:rep(6, " "):gsub(" ", separator) .. "$"
-end
-
-local function bytes_of(s)
-  if type(s) ~= "string" then return end
-  for _, pattern in ipairs(PATTERNS) do
-    if s:find(pattern) then
-      local bytes = {s:match(pattern)}
-      for i = 1, 6 do bytes[i] = tonumber(bytes[i], 16) end
-      return bytes
-    end
-  end
-end
-
 --- The address in the string `s` ("02:00:00:00:00:01", or with dashes), as a
 --- struct perigee_mac, or as a number if `as_number`; nil if `s` isn't just that.
 local function parse(s, as_number)
-  local bytes = bytes_of(s)
+  local bytes = text.mac(s)
   if not bytes then return nil end
-  if not as_number then return Mac({uint8 = bytes}) end
-  local number = 0
-  for i = 6, 1, -1 do number = number * 256 + bytes[i] end
-  return number
+  local mac = Mac()
+  ffi.copy(mac, bytes, 6)
+  return not as_number and mac or mac.words.high * 2^32 + mac.words.low
 end
 
 --- Set the address from text.
 function methods:setString(s)
   if not istype(Mac, self) then without(self, "Ethernet") end
-  local bytes = bytes_of(s)
+  local bytes = text.mac(s)
   if not bytes then
     error(("'%s' is not an Ethernet address, such as 02:00:00:00:00:01")
       :format(tostring(s)), 2)
   end
-  for i = 1, 6 do self.uint8[i - 1] = bytes[i] end
+  ffi.copy(self, bytes, 6)
 end
 
 --- "02:00:00:00:00:01"
 function methods:getString()
   if not istype(Mac, self) then without(self, "Ethernet") end
-  local b = self.uint8
-  return ("%02x:%02x:%02x:%02x:%02x:%02x")
-    :format(b[0], b[1], b[2], b[3], b[4], b[5])
+  return text.text(ffi.string(self, 6))
 end
 meta.__tostring = methods.getString
 

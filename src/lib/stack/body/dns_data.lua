@@ -2,8 +2,7 @@
 -- The data of DNS records by type, and the names of types and classes. What isn't known
 -- here is a string of bytes, under a name of RFC 3597 (TYPE99, CLASS3).
 
-local address = require("lib.stack.address")
-local ffi = require("ffi")
+local address = require("net.address.address")
 
 local rdata = {}
 
@@ -104,11 +103,10 @@ local forms = {}
 
 forms.A = {
   read = function (reader)
-    local bytes = reader:string(4)
-    return ("%d.%d.%d.%d"):format(bytes:byte(1, 4))
+    return address.text(reader:string(4))
   end,
   write = function (data)
-    local number = address.parseIP4Address(data)
+    local number = address.ip4_number(data)
     if not number then fault("'%s' isn't an IPv4 address", tostring(data)) end
     return rdata.number_bytes(number, 4, "an address")
   end,
@@ -116,14 +114,10 @@ forms.A = {
 
 forms.AAAA = {
   read = function (reader)
-    local value = address.Ip6()
-    ffi.copy(value, reader:string(16), 16)
-    return value:getString()
+    return address.text(reader:string(16))
   end,
   write = function (data)
-    local value = address.parseIP6Address(data)
-    if not value then fault("'%s' isn't an IPv6 address", tostring(data)) end
-    return ffi.string(value, 16)
+    return address.ip6(data) or fault("'%s' isn't an IPv6 address", tostring(data))
   end,
 }
 
