@@ -8,13 +8,17 @@ local routers = {}
 -- Elements that give on what they take: text, what fills it in by chance (up to a
 -- number, or one of a list), what they change by chance ("ends": addresses and ports,
 -- "numbers": IP identification), and `of`: a router has some such elements (GROUPS),
--- since others can't be divided with them.
+-- since others can't be divided with them. `is`: "fragmenter", "queue" or "ports" (it
+-- asks what a first fragment alone has): a router with all of these has no order of a
+-- flow's packets, since some wait in the queue that fragments don't come to.
 local SIMPLE = {
   {"Null"}, {"Paint(%d)", 4}, {"SetIPDSCP(%d)", 60}, {"SetIPECN(ect1)"}, {"MarkIPCE"},
-  {"DecIPTTL"}, {"IPMirror"}, {"Queue(2000) -> Unqueue"}, {"CheckLength(1400)"},
+  {"DecIPTTL"}, {"IPMirror"}, {"Queue(2000) -> Unqueue", is = "queue"},
+  {"CheckLength(1400)"},
   {"IPFilter(allow tcp, allow udp, drop all)"},
   {"IPFilter(deny dst port 80, allow all)"}, {"SetTCPChecksum"}, {"SetIPChecksum"},
-  {"AggregateIP(ip src/24)"}, {"AggregateLength"}, {"IPFragmenter(600)"},
+  {"AggregateIP(ip src/24)"}, {"AggregateLength"},
+  {"IPFragmenter(600)", is = "fragmenter"},
   {"FixIPSrc(10.0.0.9)"}, {"IPReassembler", of = "fragments"},
   {"StoreIPAddress(10.3.0.%d, src)", 200, of = "others"},
   {"UDPIPEncap(10.4.0.1, 4789, 10.4.0.2, 4789)", changes = "numbers", of = "others"},
@@ -44,9 +48,10 @@ local GROUPS = {{answers = true}, {pairs = true, fragments = true},
 -- behind what changes them by chance. Behind a Tee a flow's packets, which are twice
 -- there, have no order.
 local BRANCHES = {
-  {"IPClassifier(tcp, udp, -)", 3}, {"IPClassifier(icmp type echo, -)", 2},
+  {"IPClassifier(tcp, udp, -)", 3},
+  {"IPClassifier(icmp type echo, -)", 2, is = "ports"},
   {"IPClassifier(src net 10.0.1.0/24, -)", 2, asks = true},
-  {"IPClassifier(dst port < 2020, -)", 2, asks = true},
+  {"IPClassifier(dst port < 2020, -)", 2, asks = true, is = "ports"},
   {"HashSwitch(12, 4)", 2, asks = true}, {"Tee(2)", 2, changes = "order"},
   {"StaticIPLookup(10.0.0.0/8 0, 198.51.0.0/16 1, 0/0 2)", 3, asks = true},
   {"RadixIPLookup(198.51.100.0/25 0, 0/0 1)", 2, asks = true}, {"PaintSwitch", 2},
@@ -70,6 +75,7 @@ local function simple(g, from, name)
   local entry
   repeat entry = SIMPLE[g.random(#SIMPLE)] until fits(g, entry)
   if entry.changes then g.changes[entry.changes] = true end
+  if entry.is then g.has[entry.is] = true end
   g:say("%s -> %s -> %s :: Counter;", from, filled(g.random, entry), name)
   table.insert(g.counters, name)
   return name
@@ -79,6 +85,7 @@ local function branches(g, from, name, depth)
   local kind = BRANCHES[g.random(#BRANCHES)]
   if kind.asks and g.changes.ends then return simple(g, from, name) end
   if kind.changes then g.changes[kind.changes] = true end
+  if kind.is then g.has[kind.is] = true end
   local all = name .. "all"
   g:say("%s :: %s; %s -> %s; %s :: Counter;", name, kind[1], from, name, all)
   table.insert(g.counters, all)
@@ -105,13 +112,14 @@ end
 function routers.new(random)
   local lines = {}
   local g = {random = random, n = 0, group = GROUPS[random(#GROUPS)],
-    counters = {}, changes = {},
+    counters = {}, changes = {}, has = {},
     say = function (_, ...) lines[#lines + 1] = string.format(...) end}
   g:say("FromDevice(in) -> kinds :: Classifier(12/0800, -);")
   g:say("kinds [1] -> ToDevice(other);")
   g:say("kinds [0] -> Strip(14) -> ip :: CheckIPHeader;")
   local last = chain(g, "ip", 0)
   g:say("%s -> EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2) -> ToDevice(out);", last)
+  if g.has.fragmenter and g.has.queue and g.has.ports then g.changes.order = true end
   return table.concat(lines, "\n") .. "\n", g.counters, g.changes
 end
 
