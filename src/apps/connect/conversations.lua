@@ -3,15 +3,15 @@
 -- answered, in turn, and how long it was silent before. Of packets only the headers are
 -- looked at, so that cut ones do, too.
 
+local C = require("core.declare")("net/ip/transport.h")
 local bytes = require("net.wire.bytes")
-local ether_type = require("net.wire.ether_type")
 local failure = require("core.failure")
 local ffi = require("ffi")
 local reader = require("lib.pcap.reader")
 
 local M = {}
 
-local ETHERNET, TAG, IP4, IP6, TCP = 14, 4, 20, 40, 20
+local IP6, TCP = 40, 20 -- bytes of their headers
 local PROTOCOL = 6
 local SYN, ACK = 2, 16
 local MOST_TURNS = 1000000
@@ -20,32 +20,19 @@ local MOST_THINK_S = 86400
 
 local read16, read32 = bytes.read16, bytes.read32
 
--- Where IP begins, and its EtherType, behind up to two tags.
-local function network(data, n)
-  local at = ETHERNET
-  for _ = 1, 3 do
-    if n < at then return nil end
-    local kind = read16(data + at - 2)
-    if kind ~= ether_type.VLAN and kind ~= ether_type.QINQ then return at, kind end
-    at = at + TAG
-  end
-end
+local t = ffi.new("struct transport")
 
 -- Of a frame: both addresses as one string, where TCP is, and the bytes from there on.
 local function transport(data, n)
-  local at, kind = network(data, n)
-  if kind == ether_type.IP4 and n >= at + IP4 then
-    local header = bit.band(data[at], 15) * 4
-    if header < IP4 or data[at + 9] ~= PROTOCOL
-      or bit.band(read16(data + at + 6), 0x3fff) ~= 0 then
-      return nil
-    end
-    return ffi.string(data + at + 12, 4), ffi.string(data + at + 16, 4), at + header,
-      read16(data + at + 2) - header
-  elseif kind == ether_type.IP6 and n >= at + IP6 and data[at + 6] == PROTOCOL then
-    return ffi.string(data + at + 8, 16), ffi.string(data + at + 24, 16), at + IP6,
-      read16(data + at + 4)
+  if not C.pg_transport(t, data, n) or t.protocol ~= PROTOCOL or t.fragment then
+    return nil
   end
+  local ip, is_ip4 = data + t.ip, t.version == 4
+  local addresses, size = ip + (is_ip4 and 12 or 8), is_ip4 and 4 or 16
+  local length = read16(ip + (is_ip4 and 2 or 4)) -- 0: the sender's device fills it in
+  local total = length > 0 and length + (is_ip4 and 0 or IP6) or t["end"] - t.ip
+  return ffi.string(addresses, size), ffi.string(addresses + size, size), t.l4,
+    total - (t.l4 - t.ip)
 end
 
 -- A segment: {from, to (address and port), flags, seq, length}; nil: it isn't one.

@@ -6,6 +6,7 @@ local wire_bytes = require("net.wire.bytes")
 local writer = require("lib.pcap.writer")
 
 local SEQUENCE = 14 + 20 + 4
+local SYN, ACK = 2, 16
 
 describe("conversations", function ()
   local path
@@ -68,6 +69,41 @@ describe("conversations", function ()
     assert.is_false(ok)
     assert.matches("has no TCP connection over which something was said", tostring(err),
       1, true)
+  end)
+
+  -- A segment from one of two ports to the other, in literal headers.
+  local function frame(tags, kind, from_client, seq, flags, payload)
+    local a, b = from_client and "\4\1" or "\0\80", from_client and "\0\80" or "\4\1"
+    local tcp = a .. b .. "\0\0\0" .. string.char(seq) .. ("\0"):rep(4) .. "\80"
+      .. string.char(flags) .. ("\0"):rep(6) .. payload
+    local macs = ("\2"):rep(12) .. tags
+    if kind == "hop-by-hop" then -- RFC 8200, section 4.3
+      return macs .. "\134\221\96\0\0\0\0" .. string.char(8 + #tcp) .. "\0\64"
+        .. ("\3"):rep(32) .. "\6\0\1\4\0\0\0\0" .. tcp
+    end
+    local length = kind == "no length" and 0 or 20 + #tcp -- as a device is to fill in
+    return macs .. "\8\0\69\0\0" .. string.char(length)
+      .. "\0\0" .. (kind == "fragment" and "\32\0" or "\0\0") .. "\64\6\0\0"
+      .. ("\4"):rep(8) .. tcp
+  end
+
+  it("are found behind tags, extension headers and with no length", function ()
+    local TAG = "\136\168\0\1"
+    for name, case in pairs{["three tags"] = {TAG:rep(3), "plain"},
+        ["hop-by-hop options"] = {"", "hop-by-hop"},
+        ["no length"] = {"", "no length"}} do
+      local out = writer.new(path, {})
+      out:create()
+      for i, text in ipairs{frame(case[1], case[2], true, 9, SYN, ""),
+          frame(case[1], case[2], true, 10, ACK, ("x"):rep(7)),
+          frame(case[1], case[2], false, 50, ACK, ("y"):rep(30)),
+          frame(case[1], "fragment", true, 17, ACK, ("x"):rep(7))} do
+        out:write(text, #text, #text, i)
+      end
+      out:close()
+      assert.same({{request = 7, response = 30, think = 0}},
+        conversations.read(path)[1], name)
+    end
   end)
 
   it("bear any bytes", function ()

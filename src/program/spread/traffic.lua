@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local ip = require("core.declare")("net/ip/transport.h")
 local packet = require("core.packet")
 local reader = require("lib.pcap.reader")
 local waiting = require("lib.waiting")
@@ -12,7 +13,6 @@ local traffic = {}
 
 local SHOW = 2 ^ 14 -- packets in between
 local BUCKETS = C.FLOW_BUCKETS
-local ETHERNET, VLAN, IP4, IP6 = 14, {[0x8100] = true, [0x88a8] = true}, 0x800, 0x86dd
 local PORTS = {[6] = true, [17] = true, [132] = true}
 
 -- Periods of `every` packets: {load = {[BUCKET] = packets}, new = {[BUCKET] = flows
@@ -42,25 +42,16 @@ local function collect(every)
   end, periods, counted
 end
 
-local function number16(p, at) return p.data[at] * 256 + p.data[at + 1] end
+local t = ffi.new("struct transport")
 
 -- What tells a packet's flow from others, one way; nil: it is neither IPv4 nor IPv6.
 local function flow_of(p)
-  local at = ETHERNET
-  while at + 4 <= p.length and VLAN[number16(p, at - 2)] do at = at + 4 end
-  local kind = at <= p.length and number16(p, at - 2)
-  local addresses, size, l4, protocol
-  if kind == IP4 and at + 20 <= p.length then
-    addresses, size, protocol = at + 12, 8, p.data[at + 9]
-    l4 = number16(p, at + 6) % 0x4000 == 0 and at + p.data[at] % 16 * 4
-  elseif kind == IP6 and at + 40 <= p.length then
-    addresses, size, protocol, l4 = at + 8, 32, p.data[at + 6], at + 40
-  else
-    return nil
-  end
-  local key = ffi.string(p.data + addresses, size) .. string.char(protocol)
-  if PORTS[protocol] and l4 and l4 + 4 <= p.length then
-    key = key .. ffi.string(p.data + l4, 4)
+  if not ip.pg_transport(t, p.data, p.length) then return nil end
+  local is_ip4 = t.version == 4
+  local key = ffi.string(p.data + t.ip + (is_ip4 and 12 or 8), is_ip4 and 8 or 32)
+    .. string.char(t.protocol)
+  if PORTS[t.protocol] and not t.fragment and t.l4 + 4 <= t["end"] then
+    key = key .. ffi.string(p.data + t.l4, 4)
   end
   return key
 end
