@@ -83,12 +83,7 @@ function Clock:nanoseconds_at(steady)
   return self:nanoseconds() + ffi.cast("int64_t", (steady - real_steady(self)) * 1e9)
 end
 
---- The wall clock's time at that of the steady clock, and the other way round.
-function Clock:to_wall(steady)
-  if self.simulated then return self.start + steady end
-  return steady + (self:now() - real_steady(self))
-end
-
+--- The steady clock's time at that of the wall clock.
 function Clock:to_steady(wall)
   if self.simulated then return wall - self.start end
   return wall - (self:now() - real_steady(self))

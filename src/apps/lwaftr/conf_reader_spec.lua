@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local reader = require("apps.lwaftr.conf_reader")
-local writer = require("apps.lwaftr.conf_writer")
 local values = require("apps.lwaftr.conf_values")
 
 local INSTANCE = [[
@@ -56,13 +55,6 @@ describe("reading a configuration", function ()
     assert.equal(2, table.softwires:count())
     assert.same({6, 2}, {table.softwires:port_set(0xc0000201)})
     assert.same({number = 12, date = "2026-01-31T12:00:00Z"}, table.version)
-  end)
-
-  it("is undone by writing", function ()
-    local text = writer.text(reader.text(conf(INSTANCE .. SOFTWIRES)))
-    assert.matches("softwire {\n      ipv4 192.0.2.1;\n      psid 1;\n"
-      .. "      b4-ipv6 2001:db8::1;", text, 1, true)
-    assert.equal(text, writer.text(reader.text(text)))
   end)
 
   it("says where a file is wrong", function ()

@@ -258,7 +258,4 @@ function Tracer:stop()
   for _, record in pairs(self.records) do finish(self, record, {what = "kept"}) end
 end
 
---- Has all been told that was wanted?
-function Tracer:is_done() return self.count <= 0 and self.active == 0 end
-
 return tracer

@@ -37,15 +37,6 @@ function checksum.update16(sum, old, new)
   return (band(bnot(total + rshift(total, 16)), 0xffff))
 end
 
---- The same after an aligned 32-bit field did, such as an IPv4 address.
-function checksum.update32(sum, old, new)
-  local gone, come = bnot(old), new
-  local total = band(bnot(sum), 0xffff) + band(gone, 0xffff) + rshift(gone, 16)
-    + band(come, 0xffff) + rshift(come, 16)
-  total = band(total, 0xffff) + rshift(total, 16)
-  return (band(bnot(total + rshift(total, 16)), 0xffff))
-end
-
 --- The same after the sum of what it covers grew by `difference`: by new - old for each
 --- word, as ~old + new (less than 2^31 in all; in the checksum's own order of bytes).
 function checksum.changed(sum, difference)

@@ -95,14 +95,10 @@ describe("the internet checksum", function ()
       local old = checksum.of(bytes, 40)
       local at = 2 * math.random(0, 18)
       local before16 = bytes[at] * 256 + bytes[at + 1]
-      local before32 = before16 * 65536 + bytes[at + 2] * 256 + bytes[at + 3]
       bytes[at] = edge and 255 or math.random(0, 255)
       bytes[at + 1] = edge and 255 or math.random(0, 255)
       local after16 = bytes[at] * 256 + bytes[at + 1]
       assert.equal(checksum.of(bytes, 40), checksum.update16(old, before16, after16))
-      bytes[at + 3] = math.random(0, 255)
-      local after32 = after16 * 65536 + bytes[at + 2] * 256 + bytes[at + 3]
-      assert.equal(checksum.of(bytes, 40), checksum.update32(old, before32, after32))
     end
   end)
 end)

@@ -21,13 +21,6 @@ uint32_t pg_fdb_find(const struct fdb *f, uint64_t key)
   return flow_find(&f->table->index, &key, fdb_hash(f, key), FDB_KEY);
 }
 
-/* The port of the address, or -1. */
-int32_t pg_fdb_port(const struct fdb *f, uint64_t key)
-{
-  const struct fdb_record *e = fdb_find(f, key, fdb_hash(f, key));
-  return e ? fdb_port(e) : -1;
-}
-
 int32_t pg_fdb_port_of(const struct fdb *f, uint32_t number)
 {
   return fdb_port(fdb_entry(f, number));

@@ -37,7 +37,6 @@ uint32_t pg_fdb_learn(struct fdb *f, uint64_t key, uint32_t port);
 uint32_t pg_fdb_put(struct fdb *f, uint64_t key, uint32_t port);
 uint32_t pg_fdb_fix(struct fdb *f, uint64_t key, uint32_t port);
 uint32_t pg_fdb_find(const struct fdb *f, uint64_t key);
-int32_t pg_fdb_port(const struct fdb *f, uint64_t key);
 int32_t pg_fdb_port_of(const struct fdb *f, uint32_t number);
 bool pg_fdb_is_live(const struct fdb *f, uint32_t number);
 void pg_fdb_remove(struct fdb *f, uint32_t number);
