@@ -61,12 +61,27 @@ local function module_at(name)
   end
 end
 
+-- Modules of Snabb's that programs of Snabb's bring along.
+local SNABB = {["lib.yang.alarms"] = true, ["lib.timers.ingress_drop_monitor"] = true}
+local FOLDERS = {core = true, net = true, lib = true, port = true, apps = true,
+  program = true, click = true, moongen = true}
+
+-- Names that end with "." are only the beginning of one.
+local function is_missing(name)
+  return FOLDERS[name:match("^[^.]+")] and not name:find("%.$") and not SNABB[name]
+    and not module_at(name)
+end
+
 local imports = {} -- [PATH] = list of paths; specs may use anything
+local missing = {}
 for path, text in pairs(sources) do
   imports[path] = {}
   if not is_spec(path) then
     for name in text:gmatch("require%s*%(?%s*[\"']([%w_./]+)[\"']") do
       local to = module_at((name:gsub("/", ".")))
+      if is_missing((name:gsub("/", "."))) then
+        missing[#missing + 1] = ("%s requires %s"):format(path, name)
+      end
       if to and to ~= path then table.insert(imports[path], to) end
     end
     table.sort(imports[path])
@@ -137,6 +152,8 @@ describe("The tree", function ()
     assert.is_true(#imports["src/core/app.lua"] > 10)
     assert.is_not_nil(sources["snabb/family.lua"])
   end)
+
+  it("requires modules that exist", function () assert.same({}, missing) end)
 
   it("imports downwards only", function ()
     assert.same({}, each_import(function (path, to)
