@@ -4,6 +4,7 @@
  * link that joins them, whose cursors only count. What is in the link all the same (from
  * before the region was made, or what the device didn't take) goes first.
  */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -83,19 +84,27 @@ static inline int receive_past(struct port *port, struct link *link,
   return n;
 }
 
-static inline int fetch(struct port *port, struct link *link, struct packet **to,
-                        int most, bool counted)
+/* What waits in the link comes first; a sample of a breath is taken. Not inlined, so that
+ * what happens mostly needn't save registers for it. */
+static __rte_noinline int fetch_seldom(struct port *port, struct link *link,
+                                       struct packet **to, int most, bool counted)
 {
   struct cycles *c = sample_of(port->account);
-  if (unlikely(waiting(link) > 0))
+  if (waiting(link) > 0)
     return counted ? pg_take_counted(link, to, PORT_BURST)
                    : pg_take(link, to, PORT_BURST);
-  if (likely(!c))
-    return receive_past(port, link, to, most, counted);
   uint64_t began = rte_rdtsc();
   int n = receive_past(port, link, to, most, counted);
   spent_on_ports(c, n ? &c->receive : &c->empty, began);
   return n;
+}
+
+static inline int fetch(struct port *port, struct link *link, struct packet **to,
+                        int most, bool counted)
+{
+  if (unlikely(waiting(link) > 0 || sample_of(port->account)))
+    return fetch_seldom(port, link, to, most, counted);
+  return receive_past(port, link, to, most, counted);
 }
 
 /* Receive a burst (driver.h) of up to `most` packets into `to`, which has room for
@@ -137,8 +146,21 @@ void pg_give(struct freelist *account, struct link *link, struct packet **from,
     lose(account, link, from[i]);
 }
 
-static inline void send_burst(struct port *port, struct link *link, struct packet **from,
-                              int n)
+/* `sent` left by the link and the port, and are counted. */
+static inline void count_sent(struct port *port, struct link *link,
+                              const struct sums *sent)
+{
+  struct freelist *account = port->account;
+  passed(link, sent->packets);
+  link->rxbytes += sent->bytes;
+  port->txpackets += sent->packets;
+  port->txbytes += sent->bytes;
+  account->sent += sent->packets;
+  account->sentbytes += sent->bytes;
+  account->sentbits += sent->bits;
+}
+
+static void send_burst(struct port *port, struct link *link, struct packet **from, int n)
 {
   if (unlikely(waiting(link) > 0)) {
     pg_transmit(port, link);
@@ -150,18 +172,18 @@ static inline void send_burst(struct port *port, struct link *link, struct packe
   for (int done = 0; done < n;) {
     struct rte_mbuf **packets = (struct rte_mbuf **)from + done;
     uint16_t chunk = RTE_MIN((uint32_t)(n - done), (uint32_t)PORT_BURST);
-    struct sums sums, left = {0};
+    struct sums sums;
     uint16_t kept = pg_prepare(port, packets, chunk, &sums);
     uint16_t taken = port_send(port, packets, kept);
-    if (taken < kept)
-      left = pg_sum(packets + taken, kept - taken);
-    passed(link, chunk - left.packets);
-    link->rxbytes += sums.bytes + sums.dropped_bytes - left.bytes;
-    port->txpackets += taken;
-    port->txbytes += sums.bytes - left.bytes;
-    port->account->sent += taken;
-    port->account->sentbytes += sums.bytes - left.bytes;
-    port->account->sentbits += sums.bits - left.bits;
+    if (taken < kept) {
+      struct sums left = pg_sum(packets + taken, kept - taken);
+      sums.packets = taken;
+      sums.bytes -= left.bytes;
+      sums.bits -= left.bits;
+    }
+    count_sent(port, link, &sums);
+    passed(link, chunk - kept); /* dropped, as the port can't send them */
+    link->rxbytes += sums.dropped_bytes;
     done += chunk;
     if (taken < kept) {
       pg_give(port->account, link, (struct packet **)packets + taken, kept - taken);
@@ -171,8 +193,8 @@ static inline void send_burst(struct port *port, struct link *link, struct packe
   }
 }
 
-/* Send `n` packets (driver.h), after those that wait in the link. */
-void pg_send(struct port *port, struct link *link, struct packet **from, int n)
+static __rte_noinline void send_many(struct port *port, struct link *link,
+                                     struct packet **from, int n)
 {
   struct cycles *c = sample_of(port->account);
   if (likely(!c)) {
@@ -182,6 +204,63 @@ void pg_send(struct port *port, struct link *link, struct packet **from, int n)
   uint64_t began = rte_rdtsc();
   send_burst(port, link, from, n);
   spent_on_ports(c, &c->send, began);
+}
+
+/* The device took the first of these only, of which so many packets are left. */
+static __rte_noinline void keep_rest(struct port *port, struct link *link,
+                                     struct rte_mbuf **left, uint16_t n, struct sums *sums)
+{
+  struct sums rest = pg_sum(left, n);
+  sums->packets -= rest.packets;
+  sums->bytes -= rest.bytes;
+  sums->bits -= rest.bits;
+  count_sent(port, link, sums);
+  pg_give(port->account, link, (struct packet **)left, n);
+}
+
+enum { FEW = 15 }; /* that are looked at one by one, not as vectors (bounds.h) */
+
+/* May what is to be sent by the link go straight to the device, and is nothing to be
+ * done for it but pg_prepare's usual? */
+static inline bool is_usual(const struct port *port, const struct link *link)
+{
+  return waiting(link) == 0 && !sample_of(port->account) &&
+         !atomic_load_explicit(&pg_offloads_asked, memory_order_relaxed);
+}
+
+/* As send_burst for up to FEW packets, for which what a burst costs by itself counts.
+ * False, and nothing is sent, if one is shorter than frames are on the wire or longer than
+ * the port takes. */
+static inline bool send_few(struct port *port, struct link *link,
+                            struct rte_mbuf **packets, int n)
+{
+  int32_t least = RTE_MAX(port->min_frame, SHORTEST_FRAME), most = port->max_frame;
+  int32_t outside = 0;
+  uint32_t bytes = 0;
+  for (int i = 0; i < n; i++) {
+    uint32_t length = packets[i]->data_len;
+    if (unlikely(packets[i]->pkt_len != length))
+      packets[i]->pkt_len = length;
+    bytes += length;
+    outside |= ((int32_t)length - least) | (most - (int32_t)length);
+  }
+  if (unlikely(outside < 0))
+    return false;
+  uint16_t taken = port_send(port, packets, n);
+  struct sums sums = {n, bytes, 8 * (bytes + (uint64_t)WIRE_OVERHEAD * n), 0};
+  if (unlikely(taken < n))
+    keep_rest(port, link, packets + taken, n - taken, &sums);
+  else
+    count_sent(port, link, &sums);
+  return true;
+}
+
+/* Send `n` packets (driver.h), after those that wait in the link. */
+void pg_send(struct port *port, struct link *link, struct packet **from, int n)
+{
+  if (unlikely(n > FEW || !is_usual(port, link)) ||
+      unlikely(n > 0 && !send_few(port, link, (struct rte_mbuf **)from, n)))
+    send_many(port, link, from, n);
 }
 
 /* How many packets to receive before they are sent. The first cache holds 64 of them, as
