@@ -29,7 +29,7 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
-enum { MOST_PORTS = 16, LONGEST = 15, SLOTS = 1 << 16, PER_TICK = 2 };
+enum { MOST_PORTS = 16, LONGEST = 15, SLOTS = 1 << 16, PER_TICK = 4 };
 
 struct code {
   uint64_t address;
@@ -165,9 +165,9 @@ int main(int argc, char **argv)
   check(list && steps, "memory");
   find_functions(strtoull(argv[2], NULL, 16), port);
   check(ptrace(PTRACE_SEIZE, pid, NULL, 0) == 0, "attaching to the process");
+  uint64_t tsc = rte_rdtsc(); /* how long it is stopped isn't seen: nothing is due by that */
   check(ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0, "stopping it");
   check(waitpid(pid, &status, __WALL) == pid, "waiting until it stops");
-  uint64_t tsc = rte_rdtsc();
   for (;;) {
     struct user_regs_struct r = registers();
     const struct code *c = code_at(r.rip);

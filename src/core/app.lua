@@ -106,6 +106,7 @@ local function configure(new, forced, before)
   if not at_work then return apply_now(new, forced, before) end
   plan.check(new, known or graph.known())
   waiting, waiting_forced = new, forced
+  breath.end_row()
 end
 
 --- Make the running graph that of `new` (core.config). Everything is checked
@@ -150,29 +151,28 @@ end
 -- Raises what was found of packets that were freed before (core.check.packets).
 local find_late = mode.on and require("core.check.packets").raise_late
 
-local function take_breath(now)
+local function take_breath(now, single)
   breathing, at_work = true, true
-  breath.take(now)
+  local n = breath.take(now, single or find_late)
   at_work = false
   if waiting and not changing then apply_now(waiting, waiting_forced) end
   if now >= recover.next_start then recover.start_again() end
   if find_late then find_late() end
+  return n
 end
 
 -- After an error in a breath: true if the engine goes on; else false and what to raise.
 local function survive(err)
   at_work = false
   local ok, why = recover.from(graph.name_call(err))
-  if ok and waiting and not changing then
-    ok, why = xpcall(apply_now, failure.explain, waiting, waiting_forced)
-  end
-  return ok, why
+  if not (ok and waiting) or changing then return ok, why end
+  return xpcall(apply_now, failure.explain, waiting, waiting_forced)
 end
 
 -- A breath of this thread's graph.
 local function breathe_once()
   local running = breathing
-  local ok, err = xpcall(take_breath, graph.rescue, C.pg_now())
+  local ok, err = xpcall(take_breath, graph.rescue, C.pg_now(), true)
   if not ok then ok, err = survive(err) end
   breathing = running
   engine_counters.refresh() -- for those who look at them between breaths
@@ -199,7 +199,7 @@ local SIGNALS = {[1] = "SIGHUP", [2] = "SIGINT", [15] = "SIGTERM"}
 local TIMER_SECONDS = 0.0005 -- half a tick of core.timer
 local latency
 
---- The histogram of breath durations in seconds (engine/latency.histogram).
+--- The histogram of breaths' durations in seconds, of those in a row the mean.
 function engine.enable_latency_histogram()
   if not latency then
     local path = this_engine.path("engine/latency.histogram")
@@ -213,23 +213,22 @@ end
 -- Signals are the main thread's.
 local function interrupted() return C.pg_signal() ~= 0 and not this_engine.worker() end
 
--- Breathe until `done` says so, the clock says `ends`, or a signal comes. The clock is
--- read once a breath: one ends where the next begins, unless the engine slept between.
+-- Breathe until `done` says so, the clock says `ends`, or a signal comes. It is read
+-- once a breath or row of them: one ends where the next begins, but for sleep.
 local function loop(options, ends, durations)
-  local done, on_signal = options.done, options.on_signal
-  local now = C.pg_now()
+  local done, on_signal, now = options.done, options.on_signal, C.pg_now()
   local next_timers = options.no_timers and math.huge or now
   local limits = {ends = ends, timers = not options.no_timers,
-                  asked = options.ask_within or not done and math.huge or nil}
+    asked = options.ask_within or not done and math.huge or nil}
   repeat
     local began, over = now, nil
-    take_breath(began)
+    local n = take_breath(now, done and not options.in_rows or engine.Hz)
     if began >= next_timers then
       next_timers = began + TIMER_SECONDS
       timer.run()
     end
     now = C.pg_now()
-    if durations then durations:add(now - began) end
+    if durations then durations:add_many((now - began) / n, n) end
     if pace.breath(engine, began, limits) then now = C.pg_now() end
     if on_signal then signals.answer(on_signal) end
     if done then over, limits.again = done() end
@@ -320,7 +319,8 @@ end
 --- done() is asked after each breath. While no packet comes these are up to 0.2
 --- seconds apart, but no more than an 8th of the time since the last one (from 0.01
 --- seconds on), or `ask_within` seconds. Where done() returns false and a time (on the
---- clock of engine.now()), it is asked then, and as always when something comes.
+--- clock of engine.now()), it is asked then, and as always when something comes. With
+--- `in_rows` it may be asked after some breaths, of up to 3 us together.
 --- `measure_latency` = false and `no_timers` leave these out. `on_signal` = {HUP = f,
 --- USR1 = f, USR2 = f}: f() is called between breaths when that signal has come.
 function engine.main(options)

@@ -110,7 +110,7 @@ describe("engine.main", function ()
       end]])
     assert.equal(0, status)
     assert.equal("perigee: engine.main has no option 'noreport'; it takes ask_within, "
-      .. "done, duration, measure_latency, no_report, no_timers, on_signal, "
+      .. "done, duration, in_rows, measure_latency, no_report, no_timers, on_signal, "
       .. "report\n", said)
   end)
 

@@ -52,6 +52,15 @@ end
 --- minimum does.
 function histogram.add(h, value) C.pg_histogram_add(h, value) end
 
+--- The same `n` times.
+function histogram.add_many(h, value, n)
+  if value < h.minimum then
+    h.total, h.buckets[0] = h.total + n, h.buckets[0] + n
+  else
+    for _ = 1, n do C.pg_histogram_add(h, value) end
+  end
+end
+
 -- (They may be another process's.)
 local function bounds(h, bucket)
   local minimum, growth = double(h), double(ffi.cast(double_p, h) + 1)
@@ -135,7 +144,8 @@ histogram.view = {
 
 ffi.metatype(histogram_t, {
   __index = {
-    add = histogram.add, iterate = histogram.iterate, clear = histogram.clear,
+    add = histogram.add, add_many = histogram.add_many,
+    iterate = histogram.iterate, clear = histogram.clear,
     snapshot = histogram.snapshot, summarize = histogram.summarize,
     wrap_thunk = histogram.wrap_thunk,
   },

@@ -188,7 +188,8 @@ return function (handle_of_thread)
   failure = require("core.failure")
   messages = require("core.cpus.messages")
   -- (A message wakes it.)
-  local options = {done = attend, no_report = true, ask_within = math.huge}
+  local options = {done = attend, no_report = true, ask_within = math.huge,
+                   in_rows = true}
   repeat
     if not runs then C.pg_worker_wait(worker, C.TO_WORKER, IDLE_SECONDS) end
     if runs then run(options) end

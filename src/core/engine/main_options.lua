@@ -12,7 +12,7 @@ local options = {}
 
 local KNOWN = {duration = true, done = true, report = true, no_report = true,
                measure_latency = true, no_timers = true, on_signal = true,
-               ask_within = true}
+               ask_within = true, in_rows = true}
 local told = {}
 
 local LEAST_PATIENCE, MOST_PATIENCE = 0.2, 1e6 -- seconds

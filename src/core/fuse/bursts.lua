@@ -32,16 +32,24 @@ function bursts.all_of(l, step)
   end
 end
 
---- The same for a port, which is asked for `most` packets at once. One that gives these
---- will have more: up to four full bursts in a breath, so that what a breath costs by
---- itself counts for less. (Where other calls must follow each burst,
---- core.engine.breath does that.)
-function bursts.while_full(step, most)
+--- What runs `step` again after a full burst of a port, which is asked for `most`
+--- packets at once. One that gives these will have more: up to four full bursts in a
+--- breath, so that what a breath costs by itself counts for less. (Where other calls
+--- must follow each burst, core.engine.breath does that.)
+function bursts.rest(step, most)
   local steps = math.ceil(repush.MOST * BURST / most)
   return function ()
-    for _ = 1, steps do
+    for _ = 2, steps do
       if step() ~= most then return end
     end
+  end
+end
+
+--- The same, after a step of its own.
+function bursts.while_full(step, most)
+  local rest = bursts.rest(step, most)
+  return function ()
+    if step() == most then rest() end
   end
 end
 

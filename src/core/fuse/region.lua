@@ -249,6 +249,7 @@ function region.new(found, apps, links)
     entry = {}, out = {}, flush = {}, run = {}, pass = {}, loop = {}, wide = {},
     segment = {}, emit = {}, whole = {}, full = {}, out_p = {}, once = {},
     most = {}, -- packets that an entry takes at once
+    full_burst = {}, more = {}, -- what such a port may have more after: for run
     ends = ends_of(r.links), packets = array_t(BURST),
     fill = int32s_t(#r.exits + 1), depth = int32s_t(1), next = int32s_t(1),
   }, Region)
@@ -282,6 +283,14 @@ function region.new(found, apps, links)
     local fetch = fetch_after(to_links, fetch_from(l, port, r.sums, self.most[i]))
     if r.ahead[to] then fetch = look_ahead.fetch(to, apps[to], fetch) end
     self.fetch[i], self.entry[i] = fetch, l
+    if port and #to_links == 0 then -- no link need hold what leaves
+      self.full_burst[i] = self.most[i]
+      self.more[i] = bursts.rest(function ()
+        local n = fetch(self.packets_p)
+        self.pass[i](n)
+        return n
+      end, self.most[i])
+    end
   end
   self.code = {region = self, name = "region of " .. r.apps[1], apps = r.apps,
                app_at = app_at, segments = self.segment, loops = self.loop,
@@ -297,13 +306,13 @@ function region.new(found, apps, links)
     local port = self.port[(config.parse_link(spec))]
     if not port then
       self.whole[i] = function (step) return bursts.all_of(links[spec], step) end
-    elseif #to_links == 0 then -- no link need hold what leaves
+      self.run[i] = self.whole[i](self.run[i])
+    elseif self.more[i] then
       self.whole[i] = function (step) return bursts.while_full(step, self.most[i]) end
     else
       self.whole[i] = function (step) return step end
       self.once[#self.once + 1] = port
     end
-    self.run[i] = self.whole[i](self.run[i])
   end
   self.unwatched = {run = self.run, emit = self.emit}
   return self

@@ -154,15 +154,14 @@ local function emit_wide_entry(emit, region, number, id, input, exits)
   emit("local fetch, flush = R.fetch[%d], R.flush", number)
   emit("local exits = {%s}", table.concat(exits, ", "))
   emit("R.loop[%d], R.wide[%d] = loop%d, true", number, number, number)
-  emit("local function pass(n)")
-  emit("  for i = 1, #exits do counts[exits[i]] = 0 end")
-  source.begin_loop(emit, region)
-  emit("  loop%d(n, step%d, out, counts)", number, number)
-  emit("  for i = 1, #exits do")
-  emit("    flush[exits[i]](out[exits[i]], counts[exits[i]])")
-  emit("  end")
-  emit("end")
-  source.run(emit, number, "fetch")
+  source.run(emit, number, "fetch", function ()
+    emit("  for i = 1, #exits do counts[exits[i]] = 0 end")
+    source.begin_loop(emit, region)
+    emit("  loop%d(n, step%d, out, counts)", number, number)
+    emit("  for i = 1, #exits do")
+    emit("    flush[exits[i]](out[exits[i]], counts[exits[i]])")
+    emit("  end")
+  end)
   emit("end")
 end
 
@@ -190,13 +189,20 @@ function source.begin_loop(emit, region)
   if region.spread then emit("  next[0] = 0") end
 end
 
---- Write what runs an entry: a burst is fetched, and passed on. (pass(n) is apart for
---- who watches what is fetched: Region:watch.)
-function source.run(emit, number, fetch)
+--- Write what runs an entry: a burst is fetched, and passed on by what body() writes of
+--- its number `n`. (pass(n) is apart for who watches what is fetched: Region:watch. The
+--- body is in both, as calls between two loops cost a burst: LuaJIT writes their frames
+--- to the stack before the second, and reads them after it.)
+function source.run(emit, number, fetch, body)
+  emit("local function pass(n)")
+  body()
+  emit("end")
+  emit("local full, more = R.full_burst[%d], R.more[%d]", number, number)
   emit("R.pass[%d] = pass", number)
   emit("R.run[%d] = function ()", number)
   emit("  local n = %s(packets)", fetch)
-  emit("  pass(n)")
+  body()
+  emit("  if n == full then more() end")
   emit("  return n")
   emit("end")
 end
@@ -242,17 +248,16 @@ local function emit_entry(emit, region, number, spec, starting)
   emit("end")
   emit("local fetch%d = R.fetch[%d]", number, number)
   emit("R.loop[%d] = loop%d", number, number)
-  emit("local function pass(n)")
-  source.begin_loop(emit, region)
-  emit("  %sloop%d(n, %s)", #counts > 0 and
-    ("local %s = "):format(table.concat(counts, ", ")) or "", number,
-    (arguments:gsub("^step", "step" .. number)))
-  for _, x in ipairs(exits) do
-    emit("  flush%d(to%d, n%d%s)", x, x, x,
-      region.weighed[x] and ", bytes" .. x or "")
-  end
-  emit("end")
-  source.run(emit, number, "fetch" .. number)
+  source.run(emit, number, "fetch" .. number, function ()
+    source.begin_loop(emit, region)
+    emit("  %sloop%d(n, %s)", #counts > 0 and
+      ("local %s = "):format(table.concat(counts, ", ")) or "", number,
+      (arguments:gsub("^step", "step" .. number)))
+    for _, x in ipairs(exits) do
+      emit("  flush%d(to%d, n%d%s)", x, x, x,
+        region.weighed[x] and ", bytes" .. x or "")
+    end
+  end)
   emit("end")
 end
 

@@ -66,18 +66,22 @@ running_app.loop(pull_each, 1, 2, "pull")
 running_app.loop(push_each, 4, 6, "push")
 
 -- The breath after a sample ends it; after how many breaths to take another.
-local function finish()
+local function finish(in_row)
   open = false
   local warming = dismissed < WARM_UP
   if warming then dismissed, before, next_sync = dismissed + 1, nil, 0 end
-  return C.pg_cycles_end(c, calls, warming)
+  local owns = c.owns
+  local after = C.pg_cycles_end(c, calls, warming)
+  c.owns = owns + (c.owns - owns) / in_row
+  return after
 end
 
 --- The calls of breath number `breaths`, as a sample, or as the breath after one, in
---- which nothing is counted; the number of the next breath to be done so.
-function cycles.breath(pulls, pushes, breaths)
+--- which nothing is counted; the number of the next breath to be done so. So many
+--- breaths are taken `in_row` else, and share what the engine does after them.
+function cycles.breath(pulls, pushes, breaths, in_row)
   if open then
-    breaths = breaths + finish()
+    breaths = breaths + finish(in_row)
   else
     C.pg_cycles_begin(c, pool.freelist, calls)
     open, breaths = true, breaths + 1

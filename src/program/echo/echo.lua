@@ -55,6 +55,7 @@ function M.run(args)
   if kind.ends then
     run.duration = nil
     run.done = function () return engine.now() >= ends or engine.finished(), ends end
+    run.in_rows = true
   end
   engine.main(run)
   run_report.save(options.json)

@@ -239,7 +239,7 @@ function graph.run(args)
   if options.watch then begin_to_watch(run) end
   local ends = options.duration and engine.now() + options.duration or math.huge
   local function done() return engine.now() >= ends or engine.finished(), ends end
-  engine.main{done = done, no_report = options.no_report,
+  engine.main{done = done, in_rows = true, no_report = options.no_report,
               on_signal = {HUP = sandbox.unless_entered("SIGHUP", run.begin)}}
 end
 
