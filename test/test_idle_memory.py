@@ -14,7 +14,6 @@ from helpers.network import veth
 OTHERS = 4
 MOST_MB = 40
 XDP_MB = 32     # its UMEM: the kernel takes it as a whole
-PLAIN_MB = 5    # without hugepages: how much is shared depends on what else runs
 
 PORTS = {"packet": "packet:port", "tap": "tap:port", "xdp": "xdp:port",
          "memif": "memif:{}/memif,role=server", "vhost": "vhost:{}/vhost"}
@@ -41,5 +40,5 @@ def test_an_idle_process_is_small(kind, options, namespace, tmp_path):
         for program in programs:
             program.wait_for_engine()
         plain, huge = memory(programs[0].pid)
-        most = MOST_MB + (kind == "xdp") * XDP_MB + (not huge) * PLAIN_MB
+        most = MOST_MB + (kind == "xdp") * XDP_MB
         assert plain + huge <= most, f"{plain:.1f} + {huge:.1f} MB: {programs[0].said}"

@@ -6,7 +6,9 @@ never, beside a C program that sleeps in epoll and takes frames by recvmmsg. The
 "CPU" are per cent of a CPU, of all threads, and their reference is the C program; the
 rows "p50" and "p99" are microseconds of a round trip, and their reference is Perigee with
 busy polling. memif and vhost are measured without packets, with a second process at their
-other end. Needs root.
+other end. Then many processes at once, each with a packet port: what they take of a CPU
+together (limit: 20 % for 100), wake-ups of the one that wakes up most (10 a second), and
+the memory of the largest (PSS and hugepages: 40 MB). Each has to echo a frame. Needs root.
 """
 import contextlib
 import os
@@ -20,6 +22,25 @@ from suite import measure
 
 C = measure.ROOT / "build" / "bench" / "idle"
 RATES = 1000, 10000
+INSTANCES = 100
+MB_EACH = 45            # of memory that is free, for as many as there is room for
+MOST_SHARE, MOST_WAKEUPS, MOST_MB = 20, 10, 40
+# Sends a frame by each interface, and prints how many came back.
+ASK_ALL = """
+import select, socket, sys, time
+frame, left = b"\\2\\0\\0\\0\\0\\1\\2\\0\\0\\0\\0\\2\\x88\\xb6" + bytes(46), {}
+for name in sys.argv[1:]:
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88b6))
+    s.bind((name, 0))
+    s.send(frame)
+    left[s] = name
+ends = time.monotonic() + 20
+while left and time.monotonic() < ends:
+    for s in select.select(list(left), [], [], 1)[0]:
+        s.recv(2048)
+        del left[s]
+print(len(sys.argv) - 1 - len(left))
+"""
 SETTLE_S = 3
 MODES = "adaptive", "never"
 SHARED = {"memif": ("memif:%s/a,role=server", "memif:%s/a"),
@@ -124,6 +145,59 @@ def shared(kind, mode, seconds):
                 return visit(pid, None, None, seconds, ())
 
 
+def free_mb():
+    lines = pathlib.Path("/proc/meminfo").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("MemAvail")) / 1024
+
+
+def wakeups(pid):
+    """Of all threads."""
+    texts = ((task / "status").read_text()
+             for task in pathlib.Path("/proc/%d/task" % pid).iterdir())
+    return sum(int(text.split("\nvoluntary_ctxt_switches:")[1].split()[0]) for text in texts)
+
+
+def megabytes(pid):
+    kb = dict(line.split()[:2] for line in
+              pathlib.Path("/proc/%d/smaps_rollup" % pid).read_text().splitlines()[1:])
+    return (int(kb["Pss:"]) + int(kb["Private_Hugetlb:"])) / 1024
+
+
+def many(n, seconds):
+    """{"share": per cent of a CPU of all, "wakeups": a second, "MB": of the largest}."""
+    with wires() as (near, far), contextlib.ExitStack() as stack:
+        pids = []
+        for i in range(n):
+            measure.command(["ip", "-n", near, "link", "add", "port%d" % i, "up", "type",
+                             "veth", "peer", "name", "wire%d" % i, "netns", far], 10)
+            measure.command(["ip", "-n", far, "link", "set", "wire%d" % i, "up"], 10)
+            pids.append(stack.enter_context(process(*inside(
+                near, measure.PERIGEE, "echo", "packet:port%d" % i, "1"))))
+        time.sleep(SETTLE_S + n / 4)
+        before, began = [(cpu_seconds(pid), wakeups(pid)) for pid in pids], time.monotonic()
+        time.sleep(seconds)
+        after = [(cpu_seconds(pid), wakeups(pid)) for pid in pids]
+        took = time.monotonic() - began
+        came = int(measure.command(inside(far, "python3", "-c", ASK_ALL, *(
+            "wire%d" % i for i in range(n))), 60))
+        if came != n:
+            raise measure.Failed("%d of %d echoed a frame" % (came, n))
+        both = list(zip(before, after))
+        return {"share": 100 * sum(b[0] - a[0] for a, b in both) / took,
+                "wakeups": max(b[1] - a[1] for a, b in both) / took,
+                "MB": max(map(megabytes, pids))}
+
+
+def many_rows(quick):
+    n = 4 if quick else min(INSTANCES, int(free_mb() / MB_EACH))
+    found = many(n, 2 if quick else 10)
+    return [measure.row("%d instances, CPU %% / %g" % (n, MOST_SHARE * n / INSTANCES),
+                        [found["share"]], [MOST_SHARE * n / INSTANCES], 1),
+            measure.row("%d instances, wake-ups a second / %d" % (n, MOST_WAKEUPS),
+                        [found["wakeups"]], [MOST_WAKEUPS], 1),
+            measure.row("%d instances, MB / %d" % (n, MOST_MB), [found["MB"]], [MOST_MB], 1)]
+
+
 def run(quick, rounds=None):
     if os.geteuid() != 0:
         print("not measured: this makes network namespaces, as root")
@@ -160,4 +234,4 @@ def run(quick, rounds=None):
         rows.append(measure.row("C, %d pps, p99 us / packet busy polling" % rate,
                                 values("C", (rate, "p99")),
                                 values(("packet", "never"), (rate, "p99"))))
-    return rows
+    return rows + many_rows(quick)

@@ -126,7 +126,8 @@ function pool.grow() return grow(freelist.pool) end
 local function remedy(p)
   if C.pg_pool_room(p) >= most then return "raise the limit with --packets N" end
   if not C.pg_eal_hugepages() then
-    return "memory is short: give DPDK more MB, as with --eal '--no-huge -m 4096'"
+    return "memory is short: give DPDK more MB, as with --packets 300000 or --eal "
+      .. "'--no-huge -m 4096'"
   end
   return ("memory is short: %d MB of hugepages are free; reserve more, or use none "
     .. "with --eal --no-huge"):format(eal.free_huge_mb())

@@ -208,7 +208,7 @@ function Port:hold_back(yes)
 end
 
 --- It can do without tick() for so long while no packet comes, in seconds.
-Port.tick_seconds = 2 * ALIVE_SECONDS
+Port.tick_seconds = 5 * ALIVE_SECONDS
 
 --- The descriptors that are ready when there is something to receive; or nil and why
 --- there are none (core.idle.waking).

@@ -24,6 +24,7 @@ local MOST_IN_VAIN = 3         -- wake-ups without a packet, in a row
 -- How soon done() is asked again: after a part of the time without a packet, so that
 -- what it waits for is noticed late by that part of it at most.
 local LEAST_ASKED, SHARE_ASKED = 0.01, 1 / 8
+local SHARE_AT_REST = 1 / 8    -- of the time without a packet
 -- So long before something is due at a time (an app's due_at()) the engine is awake,
 -- and looks without a pause: half as long again as half of its sleeps were too long.
 -- (The longest say nothing: others had the CPU then, and would have if it were awake.)
@@ -75,15 +76,21 @@ end
 function pace.patience(now, since, limits)
   local again = limits.again
   if type(again) == "number" then return again - now end
-  return limits.asked or math.max(LEAST_ASKED, (now - since) * SHARE_ASKED)
+  return limits.asked or math.min(waking.LONGEST_SECONDS,
+    math.max(LEAST_ASKED, (now - since) * SHARE_ASKED))
+end
+
+--- The longest sleep, in seconds, of an engine that has moved no packet for so long.
+function pace.longest(idle)
+  return math.max(waking.LONGEST_SECONDS, idle * SHARE_AT_REST)
 end
 
 -- The longest sleep, in seconds: until something is due.
-local function longest(engine, now, limits)
+local function until_due(engine, now, limits)
   local seconds = waking.look(engine.tick_Hz)
   if not seconds then return nil end
-  seconds = math.min(seconds, limits.ends - now, recover.next_start - now,
-    pace.patience(now, load.since, limits))
+  seconds = math.min(seconds, pace.longest(now - load.since), limits.ends - now,
+    recover.next_start - now, pace.patience(now, load.since, limits))
   if limits.timers then seconds = timer.due_within(seconds) end
   if waking.is_paced() then
     seconds = math.min(seconds, waking.due(now) - now - awake_before)
@@ -136,7 +143,7 @@ local function rest(engine, limits)
     C.pg_sleep(policy.NAP_SECONDS)
     return true
   end
-  local seconds = in_vain < MOST_IN_VAIN and longest(engine, now, limits)
+  local seconds = in_vain < MOST_IN_VAIN and until_due(engine, now, limits)
   if not seconds or any_waiting() then
     stop_listening()
     return not waking.is_paced(engine.tick_Hz) and sleep_longer(engine)

@@ -94,6 +94,12 @@ describe("the sleep until something comes", function ()
     assert.is_true(slept({}, {}) >= 0.99e3 * waking.LONGEST_SECONDS)
   end)
 
+  it("gets longer while nothing comes", function ()
+    assert.same({0.2, 0.2, 0.25, 0.5},
+      {pace.longest(0), pace.longest(1.6), pace.longest(2), pace.longest(4)})
+    assert.equal(0.2, pace.patience(104, 100, {}))
+  end)
+
   it("ends when done() is to be asked, or the time is over", function ()
     local before = slept_times()
     assert.is_true(slept({}, {asked = 0.01}) >= 9.9)

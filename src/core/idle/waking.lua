@@ -8,8 +8,8 @@ local outside = require("core.outside.visitors")
 
 local waking = {}
 
---- The longest sleep, in seconds.
-waking.LONGEST_SECONDS = 0.2
+--- The longest sleep, in seconds; and where nothing has come for long.
+waking.LONGEST_SECONDS, waking.LONGEST_AT_REST = 0.2, 0.5
 
 local apps, region_with, called_before = {}, {}, {}
 local stale, problem, longest, notified = true, "not known yet", 0, {}
@@ -96,7 +96,7 @@ for _, f in ipairs{reason, seconds_of, add_port, collect, waking.arrange} do
 end
 
 local function look_at_graph(tick_Hz)
-  stale, longest, notified = false, waking.LONGEST_SECONDS, {}
+  stale, longest, notified = false, waking.LONGEST_AT_REST, {}
   may_be_restless, paced = {}, {}
   problem = collect(tick_Hz)
 end

@@ -97,14 +97,35 @@ static int populate(struct rte_mempool *pool, int32_t node, uint32_t n)
   return added;
 }
 
+static int too_small(void)
+{
+  return pg_fail("DPDK has less than %d MB of memory", RESERVE_BYTES >> 20);
+}
+
+/* The same as below without hugepages: all memory that there is can be asked for. What
+ * rte_free() gets is filled with zeros, and would be the process's from then on. */
+static int fill_plain(struct rte_mempool *pool, int32_t node, uint32_t n)
+{
+  struct rte_malloc_socket_stats memory = {0};
+  size_t each = rte_mempool_calc_obj_size(element_size(), pool->flags, NULL);
+  rte_malloc_get_socket_stats(RTE_MAX(pg_numa_memory(node), 0), &memory);
+  if (memory.greatest_free_size < RESERVE_BYTES)
+    return too_small();
+  while (n / 2 >= FEWEST_PACKETS && each * n > memory.greatest_free_size - RESERVE_BYTES)
+    n /= 2;
+  if (each * n > memory.greatest_free_size - RESERVE_BYTES)
+    return pg_fail("no memory for %u more packets (%zu MB)", n, each * n >> 20);
+  return populate(pool, node, n);
+}
+
 /* Give memory for `n` more packets, or half of that and so on where it is short. */
 static int fill(struct rte_mempool *pool, int32_t node, uint32_t n)
 {
+  if (!rte_eal_has_hugepages())
+    return fill_plain(pool, node, n);
   /* Ports need memory too: DPDK panics when it has none for them. */
   void *reserve = rte_malloc_socket("reserve", RESERVE_BYTES, 0, pg_numa_memory(node));
-  int added = reserve ? populate(pool, node, n)
-                      : pg_fail("DPDK has less than %d MB of memory",
-                                RESERVE_BYTES >> 20);
+  int added = reserve ? populate(pool, node, n) : too_small();
   while (reserve && added < 0 && n / 2 >= FEWEST_PACKETS)
     added = populate(pool, node, n /= 2);
   rte_free(reserve);
