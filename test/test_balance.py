@@ -18,17 +18,17 @@ pytestmark = pytest.mark.skipif(len(CPUS) < 2, reason="it takes two CPUs")
 
 ON_TWO = ("--cpus", f"{CPUS[0]},{CPUS[1]}")
 HEADER = struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
-FLOWS, BATCH, MOVES = 300, 2000, 3
+FLOWS, BATCH, MOVES, ROOM = 300, 2000, 3, 4096
 
 # A balancer that moves flows at once, and a manager, a load balancer and counters that
 # keep something of each.
 STATEFUL = """
 in :: FromDPDKDevice(0) -> MarkIPHeader(14) -> CheckIPHeader(14, CHECKSUM false)
-  -> m :: FlowIPManagerIMP(CAPACITY 4096, TIMEOUT 600) -> c :: FlowCounter
+  -> m :: FlowIPManagerIMP(CAPACITY %d, TIMEOUT 600) -> c :: FlowCounter
   -> lb :: FlowIPLoadBalancer(VIP 10.0.0.1, DST 10.1.0.1, DST 10.1.0.2, DST 10.1.0.3)
   -> ToDPDKDevice(1);
 balancer :: DeviceBalancer(METHOD rsspp, DEV in, TIMER 10);
-"""
+""" % ROOM
 
 
 class Traffic:
@@ -55,6 +55,28 @@ class Traffic:
         return b"".join(
             self.record(elephant if choose() < 0.4 else self.random.randrange(FLOWS))
             for _ in range(BATCH))
+
+
+class Flood(Traffic):
+    """The same among packets from other sources, each of which sends one."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.strangers = 0
+
+    def stranger(self):
+        self.strangers += 1
+        frame = bytearray(self.flows[0])
+        frame[26:30] = struct.pack(">I", 0x0B000000 + self.strangers)
+        return struct.pack("<IIII", 1, 0, len(frame) + 4, len(frame) + 4) + frame + bytes(4)
+
+    def batch(self, elephant):
+        if not any(self.sent):  # they are known before the flood
+            return b"".join(map(self.record, range(FLOWS)))
+        records = super().batch(elephant)
+        size = len(records) // BATCH
+        return b"".join(records[at:at + size] + self.stranger()
+                        for at in range(0, len(records), size))
 
 
 def packets(path):
@@ -119,6 +141,40 @@ def test_flows_move_with_their_state(tmp_path):
         assert server.setdefault(flow, to) == to, "another server"
         last[flow] = number
     assert sum(last.values()) + len(last) == sum(traffic.sent)
+
+
+def test_flows_move_in_a_flood(tmp_path):
+    """More flows come than there is room for: those that were there lose nothing, stay in
+    order and keep their server while they move, and of the others so many packets pass as
+    there are flows of them."""
+    fifo, unix, out = tmp_path / "in", tmp_path / "control", tmp_path / "out.pcap"
+    os.mkfifo(fifo)
+    traffic = Flood(40)
+    with running(PERIGEE, "click", *ON_TWO, "-u", unix,
+                 "--device", f"0=pcap:rx={fifo}", "--device", f"1=pcap:tx={out}",
+                 "-h", "m.count", "-h", "c.count", "-e", STATEFUL) as click:
+        with open(os.open(fifo, os.O_RDWR), "wb", buffering=0) as pipe:
+            pipe.write(HEADER + traffic.batch(0))
+            wait_until(lambda: unix.exists() or not click.read(), "its socket")
+            with socket.socket(socket.AF_UNIX) as control:
+                control.connect(str(unix))
+                feed(pipe, control, traffic)
+            while traffic.strangers < 3 * ROOM:
+                pipe.write(traffic.batch(1))
+        assert click.finish() == 0
+        said = click.said
+    count = int(re.search(r"^m\.count:\n(\d+)$", said, re.M)[1])
+    assert FLOWS < count <= ROOM
+    last, server, strangers = {}, {}, 0
+    for flow, to, number in packets(out):
+        if flow.startswith(b"\x0b"):
+            strangers += 1
+            continue
+        assert number == last.get(flow, -1) + 1, "out of order, or lost"
+        assert server.setdefault(flow, to) == to, "another server"
+        last[flow] = number
+    assert sum(last.values()) + len(last) == sum(traffic.sent)
+    assert strangers == count - FLOWS
 
 
 def sent_so_far(path, count):

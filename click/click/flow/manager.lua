@@ -56,6 +56,7 @@ function Manager:configure(a)
   local copy = self.router.options and self.router.options.copy -- of several
   local capacity = copy and math.ceil(a.CAPACITY / copy.of) or a.CAPACITY
   self.capacity = self.class.any_capacity and capacity or power_of_two(capacity)
+  self.copies = copy and copy.of or 1
   self.timeout = math.max(a.TIMEOUT or 0, 0)
   self.interval = math.max(a.RECYCLE_INTERVAL or 1, 0.001)
   self.verbose = a.VERBOSE
@@ -82,11 +83,13 @@ function Manager:initialize()
   local own = state.bytes_of(self.class.own_state)
   local areas, bytes = state.lay_out(self, HEAD + own)
   self.table = flow.new{
-    key = id_type, limit = self.capacity,
+    key = id_type, limit = math.min(self.capacity * self.copies, LARGEST),
     value = ffi.typeof(("struct { uint64_t tag, area[%d]; }"):format(
       (own + bytes) / 8)),
     ages = self:ages(),
   }
+  -- Each copy has room for all flows, which may move to it, but begins only its part.
+  self.table.table.limit = self.capacity
   state.attach(areas, self.table, number)
   self.areas, self.kept = areas, HEAD + own + bytes
   self.native = ffi.new("struct click_flow_manager")
@@ -182,9 +185,13 @@ end
 local function capacity(self) return self.capacity end
 local function count(self) return self.table and self.table:count() or 0 end
 
+local function room(self)
+  return self.table and self.table.table.limit or self.capacity
+end
+
 Manager.handlers = {
   count = {read = count},
-  count_fids = {read = function (self) return self.capacity - count(self) end},
+  count_fids = {read = function (self) return room(self) - count(self) end},
   capacity = {read = capacity}, total_capacity = {read = capacity},
 }
 

@@ -43,7 +43,9 @@ local function record_of(manager, number)
   return records.record + number * records.size, records.size
 end
 
--- What the manager's flows of the buckets are, in memory of its own: {address =, n =}.
+-- What the manager's flows of the buckets are, in memory of its own: {address =, n =,
+-- room = of so many flows}. The room for them moves along, so that all copies together
+-- have as much as they had, and a copy that is full has it for flows that come to it.
 local function give_one(manager, buckets)
   local room, n, memory = 0, 0, nil
   local number = C.pg_flow_manage_next(manager.native, 0, buckets)
@@ -62,7 +64,10 @@ local function give_one(manager, buckets)
     manager.table:remove(number)
     number = C.pg_flow_manage_next(manager.native, number, buckets)
   end
-  return {address = tonumber(ffi.cast("uintptr_t", memory)), n = n}
+  local t = manager.table.table
+  local room_too = math.min(n, t.limit - 1)
+  t.limit = t.limit - room_too
+  return {address = tonumber(ffi.cast("uintptr_t", memory)), n = n, room = room_too}
 end
 
 --- Let go of the router's flows of these buckets, a list: a list of what each of its
@@ -94,6 +99,8 @@ function moving.take(router, given)
   local taken = 0
   for i, manager in ipairs(managers(router)) do
     local memory = ffi.cast(bytes_pointer, given[i].address)
+    local t = manager.table.table
+    t.limit = t.limit + given[i].room
     local _, size = record_of(manager, 0)
     for k = 0, given[i].n - 1 do
       if take_one(manager, memory + k * size, manager:time()) then taken = taken + 1 end
