@@ -18,6 +18,7 @@
 
 #include "../../src/native/api.h"
 #include "../../src/native/host.h"
+#include "check.h"
 #include "internal.h"
 #include "offload.h"
 
@@ -73,7 +74,8 @@ static struct rte_mempool *make(uint32_t n, int32_t socket, uint32_t size)
   char name[RTE_MEMPOOL_NAMESIZE];
   uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_MAX(size, (uint32_t)LEAST_ROOM);
   snprintf(name, sizeof name, "script_%u", made);
-  return rte_pktmbuf_pool_create(name, n, cache_size(n), PACKET_NOTES, room, socket);
+  uint32_t notes = PACKET_NOTES + (mg_checks ? MG_NOTE_BYTES : 0);
+  return rte_pktmbuf_pool_create(name, n, cache_size(n), notes, room, socket);
 }
 
 /* A pool of `n` buffers of up to `size` bytes, in memory of that socket (-1: any); NULL
@@ -87,6 +89,7 @@ struct mempool *mg_pool_new(uint32_t n, int32_t socket, uint32_t size)
   }
   pthread_mutex_lock(&making);
   atomic_store(&pg_other_packets, true);
+  mg_checks = pg_checking(false);
   p->pool = make(n, pg_numa_memory(socket), size);
   if (!p->pool)
     p->pool = make(n, SOCKET_ID_ANY, size);
@@ -95,6 +98,11 @@ struct mempool *mg_pool_new(uint32_t n, int32_t socket, uint32_t size)
             rte_strerror(rte_errno));
   p->n = n;
   p->size = size;
+  if (p->pool && mg_checks && !mg_note_all(p->pool, n)) {
+    pg_fail("no memory to check a pool of %u buffers of %u bytes", n, size);
+    rte_mempool_free(p->pool);
+    p->pool = NULL;
+  }
   if (!p->pool || !remember(p)) {
     free(p);
     p = NULL;
@@ -174,6 +182,8 @@ int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t len
   }
   for (uint32_t i = 0; i < n; i++)
     make_ready((struct rte_mbuf *)to[i], length);
+  if (unlikely(mg_checks))
+    mg_note_back((struct rte_mbuf **)to, n);
   return 0;
 }
 
@@ -184,6 +194,8 @@ struct packet *mg_alloc_now(struct mempool *p, uint32_t length)
   if (rte_mempool_get(p->pool, &m) < 0)
     return NULL;
   make_ready(m, length);
+  if (unlikely(mg_checks))
+    mg_note_back((struct rte_mbuf **)&m, 1);
   return m;
 }
 
@@ -203,6 +215,8 @@ int32_t mg_free(struct packet **bufs, uint32_t n)
       fault = MG_SENT_TWICE;
       break;
     }
+    if (unlikely(mg_checks))
+      mg_note_freed(m);
     mg_note_gone(m);
     list[k++] = m;
     if (k == MG_BURST) {

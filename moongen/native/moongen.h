@@ -77,6 +77,11 @@ void mg_unmark(struct packet **bufs, uint32_t n);
 uint16_t mg_references(const struct packet *p);
 uint16_t mg_add_references(struct packet *p, int16_t n);
 
+/* check.c, for --check -------------------------------------------------------- */
+void mg_check_at(const char *text);
+const char *mg_check_found(char *text, uint32_t size);
+void mg_check_rest(void);
+
 /* device.c ------------------------------------------------------------------- */
 
 struct mg_device;

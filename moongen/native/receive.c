@@ -15,6 +15,7 @@
 #include "../../src/native/api.h"
 #include "../../src/native/driver.h"
 #include "../../src/native/host.h"
+#include "check.h"
 #include "internal.h"
 
 /* Drivers with vector code return nothing when asked for fewer than 4. */
@@ -55,6 +56,8 @@ static inline void give(struct mg_queue *q, struct rte_mbuf **packets, uint32_t 
                         uint64_t bytes)
 {
   uint16_t id = q->device->id;
+  if (unlikely(mg_checks))
+    mg_note_back(packets, n);
   if (n > 0 && (q->device->peer || q->port->own || packets[0]->port != id))
     for (uint32_t i = 0; i < n; i++)
       packets[i]->port = id;

@@ -14,6 +14,7 @@
 #include "../../src/native/api.h"
 #include "../../src/native/driver.h"
 #include "../../src/native/host.h"
+#include "check.h"
 #include "internal.h"
 #include "offload.h"
 
@@ -257,6 +258,8 @@ static inline int32_t send_burst(struct mg_queue *q, struct rte_mbuf **bufs, uin
     lose(q, packets, n);
     return 0;
   }
+  if (unlikely(mg_checks))
+    mg_note_sent(packets, n);
   if (unlikely(q->stamps))
     q->before = rte_rdtsc();
   uint32_t taken = burst(q, packets, n);
@@ -304,10 +307,13 @@ int32_t mg_try_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n)
     offload(q->port, packets, n, look.flags);
   if (unlikely(look.longest > q->port->max_frame || look.shortest < q->port->min_frame))
     return mg_send_now(q, bufs, n); /* slow, and rare */
+  if (unlikely(mg_checks))
+    mg_note_sent(packets, n);
   uint32_t taken = q->device->peer && !is_heard(q, n) ? 0 : burst(q, packets, n);
   if (unlikely(taken < n)) {
     for (uint32_t i = taken; i < n; i++) {
       bufs[i]->port = MG_OWNED;
+      mg_note_kept(packets[i]);
       look.bytes -= bufs[i]->length;
     }
     if (is_deaf(q)) {

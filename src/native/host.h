@@ -81,6 +81,9 @@ uint16_t pg_drop_unsendable(struct port *port, struct rte_mbuf **packets, uint16
  * pools that scripts make (moongen/native/memory.c)? */
 extern _Atomic bool pg_other_packets;
 
+/* Is the process checking (--check)? It is from now on if `begin` (check.c). */
+bool pg_checking(bool begin);
+
 /* Do what packets ask their device for, as those of a device that can't (offload.c). */
 void pg_offload_here(struct rte_mbuf **packets, uint32_t n);
 

@@ -3,6 +3,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+local checked = require("moongen.checked")
 local open_files = require("moongen.tasks.open_files")
 local serialize = require("moongen.tasks.serialize")
 
@@ -170,5 +171,8 @@ end
 function RxQueue:tryRecvIdle(bufs, wait)
   return receive(self, bufs, bufs.size, microseconds(wait), 1)
 end
+
+checked.guard(TxQueue, "send sendN sendThrough sendSingle trySendSingle trySend")
+checked.guard(RxQueue, "recv tryRecv tryRecvIdle")
 
 return queues

@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+local checked = require("moongen.checked")
 
 local buffers = {}
 
@@ -108,6 +109,8 @@ end
 function Buffers:__len() return self.size end
 function Buffers:__ipairs() return buffers.next, self, 0 end
 function Buffers:__tostring() return ("[bufArray: %d buffers]"):format(self.size) end
+
+checked.guard(methods, "alloc allocN freeAll free freeAfter")
 
 local make = ffi.metatype("struct mg_buffers", Buffers)
 

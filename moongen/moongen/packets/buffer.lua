@@ -7,6 +7,7 @@ local bit = require("bit")
 local C = require("core.declare")("native/moongen.h")
 local ffi = require("ffi")
 local casts = require("moongen.packets.casts")
+local checked = require("moongen.checked")
 local constants = require("moongen.packets.constants")
 local offload = require("moongen.packets.offload")
 local packet = require("core.packet")
@@ -96,6 +97,7 @@ function methods.dump(p, bytes, stream, colored, wireshark)
 end
 
 offload.add_to(methods)
+checked.guard(methods, "free")
 
 -- Each cast is made when it is first asked for.
 for name in pairs(casts.names) do methods[name] = nil end

@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+local checked = require("moongen.checked")
 local errors = require("moongen.tasks.errors")
 local examination = require("core.watch.examination")
 local exits = require("moongen.tasks.exits")
@@ -124,8 +125,8 @@ function master.run(script, words)
   exits.remove()
   package.loaded["core.engine.account"] = nil -- that of an engine, which isn't used
   local lost = ports.close_all(stuck)
-  if lost then
-    io.stderr:write("perigee: ", lost, "\n")
+  for _, sentence in pairs{lost = lost, misuse = not stuck and checked.rest() or nil} do
+    io.stderr:write("perigee: ", sentence, "\n")
     status = math.max(status, 1)
   end
   if not stuck and status == 0 then leaks.tell() end

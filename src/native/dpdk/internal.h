@@ -65,7 +65,6 @@ void pg_port_unwatch(const struct port *port);
 void pg_catch_null(void);
 
 /* What --check wants of packets (check.c). */
-bool pg_checking(bool begin);
 uint32_t pg_guard_bytes(void);
 void pg_guard(void *packet);
 
