@@ -4,6 +4,7 @@
 local ffi = require("ffi")
 local C = require("core.declare")("net/checksum/checksum.h")
 local note = require("click.note")
+local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
 local icmp_echo = {}
@@ -36,6 +37,18 @@ function icmp_echo.finish(p, source, destination, id, ttl)
   message[1] = C.pg_checksum_word(ip + MINIMAL, p.length - MINIMAL)
   p.note32[note.DST_IP] = destination
   n[note.NETWORK_HEADER], n[note.TRANSPORT_HEADER] = at, at + MINIMAL
+end
+
+--- The handler of an address that an element keeps as a word in that field.
+function icmp_echo.address_handler(field)
+  return {
+    read = function (e) return wire.word_text(e[field]) end,
+    write = function (e, text)
+      local value = types.ip(text, {}, e)
+      if not value then return "syntax error" end
+      e[field] = wire.word_of(value)
+    end,
+  }
 end
 
 return icmp_echo

@@ -3,6 +3,7 @@
 -- says (padding isn't part of it), and at most where the packet does.
 
 local ffi = require("ffi")
+local checksum = require("net.checksum.checksum")
 local data_of = require("lib.stack.layout.data_of")
 local C = require("core.declare")("net/checksum/checksum.h")
 local registry = require("lib.stack.registry")
@@ -212,9 +213,7 @@ end
 local function internet(entry, p, n, value)
   local initial = entry.ip and pseudo_sum(entry, data_of(p), n) or 0
   local sum = C.pg_checksum(data_of(p) + entry.item.offset, n, initial)
-  local total = bit.band(bit.bnot(sum), 0xffff) + bit.band(bit.bnot(value), 0xffff)
-  total = bit.band(total, 0xffff) + bit.rshift(total, 16)
-  return bit.band(bit.bnot(total), 0xffff)
+  return checksum.update16(sum, value, 0)
 end
 
 --- The checksum's value in the packet, and the right one; false and nothing if the

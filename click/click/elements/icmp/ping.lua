@@ -9,7 +9,6 @@ local front = require("click.net.front")
 local icmp_echo = require("click.net.icmp_echo")
 local named = require("click.classification.named")
 local note = require("click.note")
-local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
 local barrier = wire.barrier
@@ -74,17 +73,7 @@ end
 
 -- ICMPIPEncap, ICMPPingEncap -------------------------------------------------------
 
-local function address(field)
-  return {
-    read = function (e) return wire.word_text(e[field]) end,
-    write = function (e, text)
-      local value = types.ip(text, {}, e)
-      if not value then return "syntax error" end
-      e[field] = wire.word_of(value)
-    end,
-  }
-end
-
+local address = icmp_echo.address_handler
 local ENCAP_HANDLERS = {src = address("source"), dst = address("destination")}
 
 local function set_addresses(e, a)

@@ -205,16 +205,7 @@ local function go_on(e, after)
   end
 end
 
-local function address(field)
-  return {
-    read = function (e) return wire.word_text(e[field]) end,
-    write = function (e, text)
-      local value = types.ip(text, {}, e)
-      if not value then return "syntax error" end
-      e[field] = wire.word_of(value)
-    end,
-  }
-end
+local address = icmp_echo.address_handler
 
 local function seconds(of)
   return {read = function (e) return ("%.6f"):format((of(e) or 0) / 1e6) end}
