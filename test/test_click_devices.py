@@ -153,6 +153,19 @@ def test_what_kernel_tun_pulls_and_cannot_send_is_counted(namespace):
         assert click.interrupt() == 0, click.said
 
 
+def test_from_host_needs_no_address(namespace):
+    router = namespace()
+    config = "FromHost(tap9{}) -> Discard; Script(print 'ready')"
+    for address in ("", ", 10.9.0.1/24", ", PREFIX 10.9.0.1/24"):
+        with running(*router.command(PERIGEE, "click", "-e", config.format(address))) as click:
+            click.wait_for("ready")
+            shown = router.ip("address", "show", "dev", "tap9")
+            assert "UP" in shown and ("inet 10.9.0.1/24" in shown) == bool(address), shown
+            assert click.interrupt() == 0, click.said
+    result = router.run(PERIGEE, "click", "-e", config.format(", GATEWAY 10.9.0.2"))
+    assert result.returncode == 1 and "GATEWAY needs an address" in result.stderr
+
+
 @pytest.mark.fast
 @pytest.mark.parametrize("first", ["from", "to"])
 def test_rings_join_two_processes(tmp_path, first):

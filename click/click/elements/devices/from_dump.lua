@@ -50,7 +50,7 @@ local FromDump = element.define{
     {"ACCELERATION", "unsigned", default = 100, keyword = true},
     {"TIMING_FNT", "string", keyword = true}, {"MMAP", "bool", keyword = true},
     {"BURST", "unsigned", default = 32, keyword = true},
-    {"PRELOAD", "unsigned", default = 0, keyword = true},
+    {"PRELOAD", "unsigned", keyword = true}, {"PER_NODE", "bool", keyword = true},
     {"FILEPOS", "unsigned", default = 0, keyword = true},
   },
 }

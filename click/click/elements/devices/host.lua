@@ -58,16 +58,18 @@ local FromHost = element.define{
   name = "FromHost", extends = KernelTap, ports = "0/1-2", processing = "/h",
   summary = "takes frames that the kernel sends to a TAP interface",
   arguments = {
-    {"DEVNAME", "string", required = true}, {"PREFIX", "ip_prefix", required = true},
+    {"DEVNAME", "string", required = true}, {"DST", "ip_prefix"},
+    {"PREFIX", "ip_prefix", keyword = true}, -- as in Click's kernel module
     {"GATEWAY", "ip", default = 0, keyword = true}, {"ETHER", "eth", keyword = true},
     {"MTU", "unsigned", default = 1500, keyword = true},
     {"BURST", "int", default = 1, keyword = true},
     {"TYPE", "argument", keyword = true}, {"HEADROOM", "unsigned", keyword = true},
+    {"CAPACITY", "unsigned", keyword = true}, {"CLEAR_ANNO", "bool", keyword = true},
   },
 }
 
 function FromHost:configure(a)
-  a.ADDR, a.TAP = a.PREFIX, true
+  a.ADDR, a.TAP = a.DST or a.PREFIX, true
   KernelTap.configure(self, a)
 end
 

@@ -58,14 +58,16 @@ local KernelTun = element.define{
 }
 
 function KernelTun:configure(a)
-  self.address = ("%s/%d"):format(wire.ip_text(a.ADDR.address), a.ADDR.length)
+  local prefix = a.ADDR and 2 ^ (32 - a.ADDR.length)
+  self.address = a.ADDR and ("%s/%d"):format(wire.ip_text(a.ADDR.address), a.ADDR.length)
   self.gateway = a.GATEWAY ~= 0 and wire.ip_text(a.GATEWAY) or nil
   self.mtu, self.burst, self.ether = a.MTU, a.BURST, a.ETHER
   self.wanted_name = a.DEVNAME or a.DEV_NAME or ""
   self.tap = a.TAP == nil and self.class.name == "KernelTap" or a.TAP or false
   self.received = 0
-  local prefix = 2 ^ (32 - a.ADDR.length)
-  if self.gateway and math.floor(a.GATEWAY / prefix)
+  if self.gateway and not prefix then
+    return self:error("GATEWAY needs an address")
+  elseif self.gateway and math.floor(a.GATEWAY / prefix)
       ~= math.floor(a.ADDR.address / prefix) then
     return self:error("bad GATEWAY")
   elseif a.BURST < 1 then
@@ -108,9 +110,9 @@ local function bring_up(self)
     run("ip link set dev %s address %s", name,
       (("%02x:"):rep(5) .. "%02x"):format(self.ether:byte(1, 6)))
   end
-  if not run("ip address add %s dev %s", self.address, name)
+  if self.address and not run("ip address add %s dev %s", self.address, name)
       or not run("ip link set dev %s mtu %d up", name, self.mtu) then
-    return ("%s: it can't have the address %s"):format(name, self.address)
+    return ("%s: it can't have the address %s"):format(name, self.address or "-")
   elseif self.gateway
       and not run("ip route add default via %s dev %s", self.gateway, name) then
     return ("%s: it can't have a route to %s"):format(name, self.gateway)

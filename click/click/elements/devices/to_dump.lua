@@ -36,6 +36,7 @@ local ToDump = element.define{
     {"UNBUFFERED", "bool", default = false, keyword = true},
     {"NANO", "bool", default = false, keyword = true},
     {"FORCE_TS", "bool", default = false, keyword = true},
+    {"PER_NODE", "bool", keyword = true}, -- for ns-3's nodes
   },
   handlers = {
     count = element.data("count"), filename = element.data("filename"),

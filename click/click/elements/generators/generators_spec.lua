@@ -44,6 +44,12 @@ describe("FastUDPSource", function ()
     assert.is_true(sound(r.caught[3]))
     assert.same({14, 0x6400000a}, ip)
   end)
+
+  it("needs no arguments", function ()
+    local r = click_router.run("FastUDPSource(LIMIT 1, STOP true) -> Catch")
+    assert.equal(("00"):rep(12) .. "0800" .. "450000320000" .. "0000fa11c2b8"
+      .. "7f0000017f000001" .. "03e803e8001ef9df" .. ("00"):rep(22), hex(r.caught[1]))
+  end)
 end)
 
 describe("FastUDPFlows", function ()

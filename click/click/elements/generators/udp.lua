@@ -8,6 +8,7 @@ local define, put16 = flows.define, frames.put16
 local MOST_FLOWS, MOST_RATE = flows.MOST_FLOWS, flows.MOST_RATE
 
 local UDP = 17
+local NOBODY, LOCALHOST = ("\0"):rep(6), 0x7f000001
 local UDP_CHECKSUM = frames.TRANSPORT + 6
 
 local function make_udp(self)
@@ -72,13 +73,13 @@ local FastUDPSource = define{
   division = "none", undivided = "it makes packets itself, in one row",
   is_udp = true, make_templates = make_udp,
   arguments = {
-    {"RATE", "unsigned", required = true, max = MOST_RATE},
-    {"LIMIT", "int", required = true},
-    {"LENGTH", "unsigned", required = true},
-    {"SRCETH", "eth", required = true}, {"SRCIP", "ip", required = true},
-    {"SPORT", "unsigned", required = true, max = 65535},
-    {"DSTETH", "eth", required = true}, {"DSTIP", "ip", required = true},
-    {"DPORT", "unsigned", required = true, max = 65535},
+    {"RATE", "unsigned", default = 0, max = MOST_RATE},
+    {"LIMIT", "int", default = -1},
+    {"LENGTH", "unsigned", default = 64},
+    {"SRCETH", "eth", default = NOBODY}, {"SRCIP", "ip", default = LOCALHOST},
+    {"SPORT", "ip_port", default = 1000, protocol = UDP},
+    {"DSTETH", "eth", default = NOBODY}, {"DSTIP", "ip", default = LOCALHOST},
+    {"DPORT", "ip_port", default = 1000, protocol = UDP},
     {"CHECKSUM", "bool", default = true},
     {"INTERVAL", "unsigned", default = 0},
     {"ACTIVE", "bool", default = true},

@@ -32,6 +32,9 @@ local IPsecESPEncap = element.define{
   drops = {"no association", "too long"},
 }
 
+-- What it says it takes, an SPI, comes from the packet's association.
+function IPsecESPEncap:configure_raw() end -- luacheck: no self
+
 local function protocol_of(p)
   local at = p.note16[NETWORK]
   if at == 0 or at + IP_HEADER > p.data_off + p.length then return 0 end

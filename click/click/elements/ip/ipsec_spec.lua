@@ -248,3 +248,10 @@ describe("RadixIPsecLookup", function ()
     end
   end)
 end)
+
+describe("IPsecESPEncap", function ()
+  it("takes arguments that say nothing", function ()
+    assert.same({}, click.unit("IPsecESPEncap(SPI 3, 4)").errors or {})
+    assert.same({}, click.unit("Suppressor(1)").errors or {})
+  end)
+end)

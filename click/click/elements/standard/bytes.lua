@@ -253,9 +253,18 @@ end
 
 local EnsureDPDKBuffer = define_needless("EnsureDPDKBuffer",
   "does nothing: all packets are DPDK's", {
+    {"FORCE_COPY", "bool", default = false},
+    {"EXTRA_HEADROOM", "int", default = 0},
+    {"FAIL", "bool", default = false, keyword = true},
     {"FORCE", "bool", default = false, keyword = true},
-    {"EXTRA_HEADROOM", "unsigned", default = 0, keyword = true},
   })
+
+function EnsureDPDKBuffer:configure(a)
+  if a.FORCE_COPY and a.FAIL then
+    self:error("You cannot have both FORCE_COPY and FAIL at the same time")
+  end
+end
+
 local EnsureHeadroom = define_needless("EnsureHeadroom",
   "does nothing: packets make room when it is needed", {
     {"HEADROOM", "unsigned", default = 0}, {"FORCE_SHRINK", "bool", default = false},

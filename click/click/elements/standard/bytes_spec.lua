@@ -137,3 +137,13 @@ describe("Align and the like", function ()
       click.unit("Align(4, 4)").errors)
   end)
 end)
+
+describe("EnsureDPDKBuffer", function ()
+  it("takes FastClick's arguments", function ()
+    local unit = click.unit("EnsureDPDKBuffer(true, 64)")
+    assert.same({{1, "ab"}}, unit:send("ab"))
+    unit:free()
+    assert.same({"You cannot have both FORCE_COPY and FAIL at the same time"},
+      click.unit("EnsureDPDKBuffer(true, FAIL true)").errors)
+  end)
+end)

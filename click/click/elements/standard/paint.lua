@@ -148,11 +148,16 @@ local SetTimestamp = element.define{
   arguments = {
     {"TIMESTAMP", "argument"},
     {"FIRST", "bool", default = false, keyword = true},
+    {"DELTA", "bool", default = false, keyword = true},
     {"PER_BATCH", "bool", default = false, keyword = true},
   },
 }
 
 function SetTimestamp:configure(a)
+  if a.DELTA then
+    return self:error(
+      "SetTimestamp(DELTA) is deprecated, use SetTimestampDelta(TYPE FIRST)")
+  end
   self.at = a.FIRST and FIRST_TIMESTAMP or TIMESTAMP
   self.time = a.TIMESTAMP and note.parse_time(a.TIMESTAMP)
   if a.TIMESTAMP and not self.time then

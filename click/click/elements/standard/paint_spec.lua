@@ -61,6 +61,8 @@ describe("Timestamps", function ()
     assert.equal("2.000000", note.time_text(
       passed("SetTimestamp(2, FIRST true)").note64[note.FIRST_TIMESTAMP]))
     assert.same({"TIMESTAMP: expected timestamp"}, click.unit("SetTimestamp(x)").errors)
+    assert.matches("is deprecated, use SetTimestampDelta%(TYPE FIRST%)$",
+      click.unit("SetTimestamp(DELTA true)").errors[1])
   end)
 
   it("are moved, unless they are 0", function ()

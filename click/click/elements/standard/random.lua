@@ -4,9 +4,11 @@
 local chance = require("click.chance")
 local element = require("click.element")
 local packet = require("core.packet")
+local sources = require("click.elements.standard.sources")
 local wire = require("click.net.wire")
 
 local barrier = wire.barrier
+local InfiniteSource = sources[1]
 local random = math.random
 
 -- RandomSample -------------------------------------------------------------
@@ -140,62 +142,32 @@ function RandomSeed:configure(a) -- luacheck: no self
   chance.seed(a.SEED or os.time())
 end
 
-local note = require("click.note")
-
 local RandomSource = element.define{
-  name = "RandomSource", summary = "makes packets of random bytes", ports = "0/1",
-  division = "none", undivided = "it makes packets itself, in one row",
-  emits = true, notifies = "empty", task_can_wait = true,
+  name = "RandomSource", summary = "makes packets of random bytes",
+  extends = InfiniteSource,
   arguments = {
     {"LENGTH", "unsigned", required = true, max = packet.max_payload},
     {"LIMIT", "int", default = -1},
     {"BURST", "int", default = 1},
     {"ACTIVE", "bool", default = true},
+    {"TIMESTAMP", "bool", default = true, keyword = true},
     {"STOP", "bool", default = false, keyword = true},
+    {"END_CALL", "argument", keyword = true},
   },
-  handlers = {count = element.data("count")},
 }
 
 function RandomSource:configure(a)
-  self.length, self.limit, self.burst = a.LENGTH, a.LIMIT, a.BURST
-  self.active, self.stop_at_end, self.count = a.ACTIVE, a.STOP, 0
+  a.DATA = ""
+  InfiniteSource.configure(self, a)
 end
 
-function RandomSource:initialize()
-  if self.active and self.processing.outputs ~= "l" then self:schedule() end
-end
+local make_infinite = InfiniteSource.make
 
-local function make(self)
-  local p = packet.allocate()
-  note.clear(p)
-  p.length = self.length
+function RandomSource:make()
+  local p = make_infinite(self)
   local data = p.data
-  for k = 0, self.length - 1 do data[k] = random(0, 255) end
-  p.note64[note.TIMESTAMP] = self.router:nanoseconds()
-  self.count = self.count + 1
+  for k = 0, p.length - 1 do data[k] = random(0, 255) end
   return p
-end
-
-local function has_more(self)
-  return self.active and (self.limit < 0 or self.count < self.limit)
-end
-
-function RandomSource:task()
-  for _ = 1, self.burst do
-    if not has_more(self) then
-      self:unschedule()
-      if self.stop_at_end then self.router:stop() end
-      return false
-    end
-    self.emit(1, make(self))
-  end
-  return true
-end
-
-function RandomSource:pull()
-  if has_more(self) then return make(self) end
-  self.signal:set(false)
-  return nil
 end
 
 return {RandomSample, RandomBitErrors, RandomSeed, RandomSource}

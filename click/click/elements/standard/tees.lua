@@ -71,7 +71,7 @@ end
 local BOOLEANS = {["true"] = true, ["false"] = false, ["1"] = true, ["0"] = false,
                   yes = true, no = false}
 
-function Suppressor:configure()
+function Suppressor:configure_raw()
   self.allowed = {}
   allow_all(self)
   for port = 1, self.ninputs do
