@@ -190,4 +190,9 @@ function M.stop(name, n)
   return router:has_ended()
 end
 
+--- A signal has ended the run: the DriverManager of app `name` goes on to its end.
+function M.interrupt(name)
+  if running[name] then running[name].router:interrupt() end
+end
+
 return M

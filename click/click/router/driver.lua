@@ -45,6 +45,20 @@ function Router:has_ended()
   return self.ended
 end
 
+local STOPS_AT_SIGNAL = 2 ^ 31 -- more than a DriverManager waits for
+
+--- A signal has ended the run: a DriverManager goes on without waiting, to its end, or
+--- until it comes back to where it was.
+function Router:interrupt()
+  local manager = self.manager
+  self:stop(STOPS_AT_SIGNAL)
+  for _ = 1, manager and not self.ended and MOST_STEPS or 0 do
+    local position = manager.position
+    if not manager:stopped() or manager.position <= position then break end
+  end
+  self.ended = true
+end
+
 local METER_SECONDS = 0.01
 local NO_RATE = 1 -- events a second: what is less is as good as nothing
 
@@ -268,6 +282,7 @@ local function run_engine(self, exchange)
   if not ok then error(err, 0) end
   run_out()
   engine.sync(true)
+  if engine.interrupted then running:interrupt() end
   return running
 end
 

@@ -252,6 +252,7 @@ function copies.start(router, text, o, cpus, list, meets)
   return function ()
     engine.main{no_report = true,
       done = (whole and end_of_scripts or end_of_files)(cpus)}
+    if whole and engine.interrupted then click.interrupt(BESIDE) end
     balanced.tell()
     joined.handlers(router, where)
   end

@@ -261,6 +261,7 @@ function threads.start(router, plan, text, o, reporter)
   return function ()
     engine.main{no_report = true, measure_latency = false, ask_within = TIMER_SECONDS,
                 done = watch(plan)}
+    if engine.interrupted then click.interrupt(app_of(0)) end
   end
 end
 
