@@ -26,6 +26,10 @@ struct record { uint64_t key, value; struct flow_age age; };
 void pg_flow_touch(uint8_t *at, uint64_t bytes) { (void)at, (void)bytes; }
 void pg_flow_touch_begin(void) {}
 void pg_flow_touch_ahead(uint8_t *at, uint64_t bytes) { (void)at, (void)bytes; }
+void pg_flow_fill_ahead(struct flow_memory *m, uint64_t from, uint64_t bytes)
+{
+  (void)m, (void)from, (void)bytes;
+}
 void pg_flow_touch_forget(uint8_t *at, uint64_t bytes) { (void)at, (void)bytes; }
 
 static uint64_t seed;

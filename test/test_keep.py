@@ -3,6 +3,7 @@
 and each record is whole, whenever the process was killed."""
 
 import contextlib
+import ctypes
 import os
 import random
 import re
@@ -259,6 +260,21 @@ def test_whenever_it_is_killed_all_records_are_whole(environment, tmp_path, capa
     for path in kept.rglob("*"):
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), path
+
+
+def no_large_pages():
+    ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE, <linux/prctl.h>
+
+
+def test_without_large_pages_it_says_so_and_keeps_all(environment, tmp_path):
+    (tmp_path / "flows.click").write_text(FLOWS.replace("5000,", "60000,").replace(
+        "3000", "100000"))
+    command = [PERIGEE, "--keep", "flows", "click", tmp_path / "flows.click"]
+    with running(*command, env=environment, preexec_fn=no_large_pages) as router:
+        router.wait_for("--keep flows: the kernel makes no large pages for what is kept "
+                        "(Invalid argument): look-ups in many records take longer")
+        kill(router)
+    assert run(PERIGEE, "keep", "check", "flows", env=environment).returncode == 0
 
 
 def test_files_that_somebody_has_changed_are_read_within_bounds(tmp_path):

@@ -13,6 +13,7 @@ local F = declare("net/flow/flow.h")
 local ffi = require("ffi")
 local flow = require("net.flow.flow")
 local keep = require("net.keep.keep")
+local packet = require("core.packet")
 local outside = require("core.outside.visitors")
 local tables = require("net.keep.tables")
 local tree = require("core.shm.tree")
@@ -21,7 +22,7 @@ local what, flows, seconds = ...
 flows, seconds = tonumber(flows), tonumber(seconds)
 
 local BURST, TURN_BURSTS, SOME = 64, 2000, 1000
-local TIMEOUT = 1e6
+local TIMEOUT, AT_ONCE = 1e6, 4096
 local NAME = ("bench-%d"):format(require("posix.unistd").getpid())
 local value_t = ffi.typeof("struct { uint64_t word[4]; }") -- as large as a NAT's
 
@@ -35,11 +36,19 @@ local function item(t)
     now = function () return 1 end}
 end
 
+-- As flows come: another thread has time to make large pages.
+local function wait_for_pages()
+  repeat
+    local fills = F.pg_flow_fills()
+  until fills.asked == fills.large + fills.late + fills.failed
+end
+
 local function fill(t)
   local key = ffi.new("uint32_t[4]")
   for i = 1, flows do
     key[0] = i
     t:add(key, 1)
+    if i % AT_ONCE == 0 then wait_for_pages() end
   end
 end
 
@@ -108,6 +117,7 @@ local function go_on()
   assert(other:count() == flows)
 end
 
+packet.free(packet.allocate()) -- DPDK is started, whose threads make large pages
 keep.use(NAME)
 local ok, problem = pcall(what == "use" and use or go_on)
 local folder = keep.folder(NAME)

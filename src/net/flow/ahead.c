@@ -2,12 +2,18 @@
  *
  * A thread that touches memory before a packet's thread does, one for the process. Where
  * it comes late, or there is none (before DPDK is started), the other one waits for the
- * page itself. It runs on the CPUs that DPDK's control threads have: where the process
+ * page itself. Of files, whose memory is in small pages as a rule, it has the kernel make
+ * large ones (MADV_COLLAPSE, Linux 6.1), which takes no setting and no privilege: but while
+ * it does nobody gets at them, so those that are in use stay small. It runs on the CPUs that DPDK's control threads have: where the process
  * has but one, packets wait nevertheless.
  */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <rte_lcore.h>
 #include <rte_thread.h>
@@ -15,14 +21,16 @@
 
 #include "ahead.h"
 
-enum { SMALL_PAGE = 4096, MOST_JOBS = 64 };
+enum { SMALL_PAGE = 4096, MOST_JOBS = 64, COLLAPSE = 25 /* MADV_COLLAPSE */ };
 
-struct job { uint8_t *at; uint64_t bytes; };
+/* Of a file: `memory`, and where in it that is. */
+struct job { uint8_t *at; uint64_t bytes, from; struct flow_memory *memory; };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
 static struct job jobs[MOST_JOBS], current;
 static int waiting;
+static struct flow_fills fills;
 static enum { NOT_YET, RUNS, NONE } thread;
 
 /* Whoever writes there meanwhile loses nothing. */
@@ -30,6 +38,34 @@ void pg_flow_touch(uint8_t *at, uint64_t bytes)
 {
   for (uint64_t i = 0; i < bytes; i += SMALL_PAGE)
     __atomic_fetch_or(at + i, 0, __ATOMIC_RELAXED);
+}
+
+/* What became of a part of a file that nobody uses yet, from errors. */
+static void fill(const struct job *j)
+{
+  const struct flow_memory *m = j->memory;
+  uint32_t *outcome = &fills.late, error = 0;
+  uint64_t usable = __atomic_load_n(&m->usable, __ATOMIC_RELAXED);
+  if (usable <= j->from) { /* from there on: a file never has a hole */
+    error = (uint32_t)posix_fallocate(m->file - 1, (off_t)(m->begin + usable),
+                                      (off_t)(j->from + j->bytes - usable));
+    if (!error && madvise(j->at, j->bytes, COLLAPSE))
+      error = (uint32_t)errno;
+    outcome = error ? &fills.failed : &fills.large;
+  }
+  pthread_mutex_lock(&lock);
+  ++*outcome;
+  if (error)
+    fills.error = error;
+  pthread_mutex_unlock(&lock);
+}
+
+struct flow_fills pg_flow_fills(void)
+{
+  pthread_mutex_lock(&lock);
+  struct flow_fills now = fills;
+  pthread_mutex_unlock(&lock);
+  return now;
 }
 
 static void serve(void)
@@ -41,7 +77,10 @@ static void serve(void)
     current = jobs[0];
     memmove(jobs, jobs + 1, (size_t)--waiting * sizeof *jobs);
     pthread_mutex_unlock(&lock);
-    pg_flow_touch(current.at, current.bytes);
+    if (current.memory)
+      fill(&current);
+    else
+      pg_flow_touch(current.at, current.bytes);
     pthread_mutex_lock(&lock);
     current = (struct job){0};
     pthread_cond_broadcast(&done);
@@ -97,15 +136,28 @@ void pg_flow_touch_begin(void)
   pthread_mutex_unlock(&lock);
 }
 
-/* Touch these bytes, which are memory until pg_flow_touch_forget(), some time soon. */
-void pg_flow_touch_ahead(uint8_t *at, uint64_t bytes)
+static void add(struct job job)
 {
   pthread_mutex_lock(&lock);
   if (thread == RUNS && waiting < MOST_JOBS) {
-    jobs[waiting++] = (struct job){at, bytes};
+    jobs[waiting++] = job;
+    fills.asked += job.memory != NULL;
     pthread_cond_signal(&work);
   }
   pthread_mutex_unlock(&lock);
+}
+
+/* Touch these bytes, which are memory until pg_flow_touch_forget(), some time soon. */
+void pg_flow_touch_ahead(uint8_t *at, uint64_t bytes)
+{
+  add((struct job){.at = at, .bytes = bytes});
+}
+
+/* Have these bytes of a file, a large page, some time soon, until
+ * pg_flow_touch_forget(). */
+void pg_flow_fill_ahead(struct flow_memory *m, uint64_t from, uint64_t bytes)
+{
+  add((struct job){m->at + from, bytes, from, m});
 }
 
 /* Touch nothing there any more. */

@@ -6,7 +6,10 @@
 
 #include <stdint.h>
 
+#include "flow.h"
+
 void pg_flow_touch_begin(void);
 void pg_flow_touch(uint8_t *at, uint64_t bytes);
 void pg_flow_touch_ahead(uint8_t *at, uint64_t bytes);
+void pg_flow_fill_ahead(struct flow_memory *m, uint64_t from, uint64_t bytes);
 void pg_flow_touch_forget(uint8_t *at, uint64_t bytes);

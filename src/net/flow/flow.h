@@ -82,13 +82,21 @@ struct flow_table {
 
 /* memory.c */
 bool pg_flow_memory_reserve(struct flow_memory *m, uint64_t bytes);
+bool pg_flow_memory_reserve_for(struct flow_memory *m, uint64_t bytes, uint64_t begin);
 bool pg_flow_memory_extend(struct flow_memory *m, uint64_t bytes);
 void pg_flow_memory_prepare(struct flow_memory *m, uint64_t bytes);
 void pg_flow_memory_free(struct flow_memory *m);
 bool pg_flow_memory_share(struct flow_memory *m, uint64_t bytes, int32_t file,
                           uint64_t begin);
 
+/* ahead.c: large pages of files that another thread was asked for, and what became of
+ * them: `late` ones had been needed before. `error`: why the kernel has made none. */
+struct flow_fills { uint32_t asked, large, late, failed, error; };
+struct flow_fills pg_flow_fills(void);
+
 /* records.c */
+enum { FLOW_FILE_BITS = 4096 + (1 << 20) }; /* where a file's bits are (net/keep) */
+uint64_t pg_flow_records_begin(uint64_t bits, uint64_t most);
 bool pg_flow_records_open(struct flow_records *r, uint32_t size, uint32_t age_at,
                           uint32_t most);
 void pg_flow_records_close(struct flow_records *r);

@@ -4,7 +4,7 @@
  * need, which costs nothing. The first 2 MB are in small pages, what is behind in large
  * ones where the kernel has some: look-ups in small ones take half as long again. A large
  * page that is new to a virtual machine takes milliseconds, so another thread touches
- * it before it is needed.
+ * it before it is needed. So it is where an array lies in a file (ahead.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,16 +29,24 @@ static uint64_t rounded(uint64_t bytes, uint64_t to)
 /* Room for so many bytes; false if there is none. */
 bool pg_flow_memory_reserve(struct flow_memory *m, uint64_t bytes)
 {
+  return pg_flow_memory_reserve_for(m, bytes, 0);
+}
+
+/* The same of what may lie in a file from `begin` on, a multiple of a page: with large
+ * pages where the file has them. */
+bool pg_flow_memory_reserve_for(struct flow_memory *m, uint64_t bytes, uint64_t begin)
+{
   uint64_t size = rounded(bytes, PAGE), extra = size >= HUGE ? HUGE : 0;
   uint8_t *p = mmap(NULL, size + extra, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED)
     return false;
-  if (extra) { /* at a multiple of a huge page */
-    uint64_t before = -(uintptr_t)p % HUGE;
+  if (extra) { /* where a huge page begins, or as much behind it as in the file */
+    uint64_t before = (begin - (uintptr_t)p) % HUGE;
     if (before)
       munmap(p, before);
-    munmap(p + before + size, extra - before);
+    if (before < extra)
+      munmap(p + before + size, extra - before);
     p += before;
   }
   madvise(p, size, MADV_NOHUGEPAGE);
@@ -48,6 +56,18 @@ bool pg_flow_memory_reserve(struct flow_memory *m, uint64_t bytes)
   }
   *m = (struct flow_memory){p, size, size < STEP ? size : STEP, HUGE, 0, 0};
   return true;
+}
+
+/* Large pages of the file behind what is usable, one after the other. */
+static void fill_ahead(struct flow_memory *m)
+{
+  if (m->usable < STEP)
+    return;
+  if (m->asked < HUGE)
+    m->asked = HUGE + -((uintptr_t)m->at + HUGE) % HUGE;
+  uint64_t end = m->usable + AHEAD < m->reserved ? m->usable + AHEAD : m->reserved;
+  for (; m->asked + HUGE <= end; m->asked += HUGE)
+    pg_flow_fill_ahead(m, m->asked, HUGE);
 }
 
 /* A full disk is an error here, not a signal where the memory is used. */
@@ -76,8 +96,11 @@ bool pg_flow_memory_extend(struct flow_memory *m, uint64_t bytes)
     return true;
   if (bytes > m->reserved)
     return false;
-  if (m->file)
-    return extend_file(m, rounded(bytes, FILE_STEP));
+  if (m->file) {
+    bool done = extend_file(m, rounded(bytes, FILE_STEP));
+    fill_ahead(m);
+    return done;
+  }
   m->usable = rounded(bytes, STEP);
   uint64_t to = (m->usable + AHEAD) / HUGE * HUGE;
   if (m->usable > m->reserved)

@@ -6,7 +6,14 @@
  */
 #include "find.h"
 
-enum { BITS = 64 };
+enum { BITS = 64, PAGE = 4096 };
+
+/* Where records lie in a file whose bits begin at `bits`. */
+uint64_t pg_flow_records_begin(uint64_t bits, uint64_t most)
+{
+  uint64_t bytes = (most / BITS + 1) * sizeof(uint64_t);
+  return bits + (bytes + PAGE - 1) / PAGE * PAGE;
+}
 
 /* Room for `most` records of `size` bytes, at least 8; `age_at` is where their age is, or
  * FLOW_NO_AGE. False if there is no memory. */
@@ -14,7 +21,8 @@ bool pg_flow_records_open(struct flow_records *r, uint32_t size, uint32_t age_at
                           uint32_t most)
 {
   *r = (struct flow_records){.size = size, .age_at = age_at, .top = 1, .most = most};
-  if (!pg_flow_memory_reserve(&r->memory, ((uint64_t)most + 1) * size) ||
+  uint64_t begin = pg_flow_records_begin(FLOW_FILE_BITS, most);
+  if (!pg_flow_memory_reserve_for(&r->memory, ((uint64_t)most + 1) * size, begin) ||
       !pg_flow_memory_reserve(&r->bits, ((uint64_t)most / BITS + 1) * sizeof(uint64_t)) ||
       !pg_flow_memory_extend(&r->memory, size) ||
       !pg_flow_memory_extend(&r->bits, sizeof(uint64_t))) {

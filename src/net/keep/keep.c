@@ -19,11 +19,10 @@
 #include "../flow/find.h"
 #include "keep.h"
 
-enum { PAGE = 4096, BITS = 64, BLOCK = 512, FEWEST = 8, LARGEST = 1 << 16 };
+enum { BITS = 64, BLOCK = 512, FEWEST = 8, LARGEST = 1 << 16 };
 static const char MAGIC[8] = "PERIGEE";
 _Static_assert(sizeof(struct keep_header) <= KEEP_HEADER, "a page");
-
-static uint64_t rounded(uint64_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+_Static_assert(KEEP_HEADER + KEEP_NOTES == FLOW_FILE_BITS, "as records.c has it");
 
 /* FNV-1a, 64 bits. */
 static uint64_t sum_of(const struct keep_header *h)
@@ -74,7 +73,7 @@ static bool has_right_places(const struct keep_header *h)
           (h->age_at % 8 == 0 &&
            (uint64_t)h->age_at + sizeof(struct flow_age) <= h->record_size)) &&
          h->notes_at == KEEP_HEADER && h->bits_at == h->notes_at + KEEP_NOTES &&
-         h->records_at == h->bits_at + rounded((h->most / BITS + 1) * 8);
+         h->records_at == pg_flow_records_begin(h->bits_at, h->most);
 }
 
 static bool check_header(struct keep_file *f)
@@ -246,7 +245,7 @@ bool pg_keep_begin(int fd, struct keep_header *h, struct flow_records *r,
   h->most = r->most;
   h->notes_at = KEEP_HEADER;
   h->bits_at = h->notes_at + KEEP_NOTES;
-  h->records_at = h->bits_at + rounded((h->most / BITS + 1) * 8);
+  h->records_at = pg_flow_records_begin(h->bits_at, h->most);
   h->notes_size = notes_size;
   pg_keep_set_sum(h);
   return transfer(fd, NULL, h, sizeof *h, 0) &&
