@@ -8,6 +8,7 @@ local files = require("lib.port.files")
 local interfaces = require("lib.hardware.interfaces")
 local log = require("core.lib.log")
 local opened = require("lib.port.opened")
+local standby = require("core.outside.standby")
 
 local needs = {}
 
@@ -67,9 +68,10 @@ function needs.interface(port, roots)
   end
 end
 
---- The port's Unix socket: one that it makes, that must be there, or that it waits for.
+--- The port's Unix socket: one that it makes, that must be there, or that it waits for. A
+--- process that stands by makes it once the other one, which may serve it, has ended.
 function needs.socket(port, makes_it, must_exist, roots)
-  if makes_it and not opened.serves(port.socket) then
+  if makes_it and not opened.serves(port.socket) and not standby.waits() then
     no_problem(port, files.socket_taken(port.socket, roots))
   elseif must_exist then
     no_problem(port, files.no_socket(port.socket))
