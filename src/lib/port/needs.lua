@@ -68,8 +68,8 @@ function needs.interface(port, roots)
   end
 end
 
---- The port's Unix socket: one that it makes, that must be there, or that it waits for. A
---- process that stands by makes it once the other one, which may serve it, has ended.
+--- The port's Unix socket: one that it makes, that must be there, or that it waits for.
+--- A process that stands by makes it once the other one, which may serve it, has ended.
 function needs.socket(port, makes_it, must_exist, roots)
   if makes_it and not opened.serves(port.socket) and not standby.waits() then
     no_problem(port, files.socket_taken(port.socket, roots))
