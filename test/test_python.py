@@ -178,6 +178,22 @@ with perigee.Connect("both", clients="10.0.0.0/24", servers="10.1.0.1", rate=10)
     run.set_rate("2k")
     run.wait_for(lambda s: s["client"]["counts"]["started"] > 200)
     assert run.finish().client.counts["started"] > 200
+with perigee.Connect("both", clients="10.0.0.0/24", servers="10.1.0.1", concurrent=10,
+                     life="1h", drain=0) as run:
+    run.wait_for(lambda s: s["client"]["counts"]["open"] == 10)
+    run.set_concurrent("50")
+    run.wait_for(lambda s: s["client"]["counts"]["open"] == 50)
+    run.set_concurrent(20) # those that are open stay
+    for wrong in 0, "1.5", "2G", "many":
+        try:
+            run.set_concurrent(wrong)
+        except perigee.PerigeeError as error:
+            assert f"here up to 1048586 (more where --concurrent was more), not '{wrong}'" \
+                in str(error), error
+        else:
+            raise AssertionError(wrong)
+    report = run.finish()
+    assert report.client.counts["started"] == report.client.counts["aborted"] == 50
 
 words = "A", "B", "ring:x", "B", "A", "ring:x"
 options = {"sizes": 60, "bitrate": "2M", "duration": "50ms", "warm_up": 0}

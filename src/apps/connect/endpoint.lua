@@ -182,6 +182,10 @@ function Endpoint:set_rate(rate)
   self.began = true
 end
 
+--- Have at most so many connections open from now on; up to `setup.most`. Those that
+--- are open stay.
+function Endpoint:set_limit(limit) self.state.limit = limit end
+
 --- Have all been opened that are to be, and all ended?
 function Endpoint:done()
   return self.left <= 0 and self.state.counts.open == 0

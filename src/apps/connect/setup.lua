@@ -189,7 +189,8 @@ local function fill(e, server, arg)
 end
 
 --- The endpoint for an app's argument, as a table: endpoint (struct tcp_endpoint), own
---- (its addresses), targets (those whose MAC addresses it needs), rate, count.
+--- (its addresses), targets (those whose MAC addresses it needs), rate, count, most
+--- (the highest limit that its table has room for).
 function setup.new(server, given)
   local arg = parse(server, given)
   local records = math.min(2 * arg.limit + 2^21, 2^26) -- with those in TIME-WAIT
@@ -198,6 +199,7 @@ function setup.new(server, given)
     failure.raise("there is no memory for %d connections", arg.limit)
   end
   local s = {endpoint = ffi.gc(e, C.pg_tcp_free), rate = arg.rate, count = arg.count,
+             most = records / 2,
              own = server and arg.servers or arg.clients, targets = {}}
   fill(e, server, arg)
   set_messages(e, server, arg)

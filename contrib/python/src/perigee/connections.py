@@ -23,6 +23,10 @@ class Connect(Measurement):
         """Open so many connections a second from now on; a client's."""
         self.control.ask("rate", rate=str(rate))
 
+    def set_concurrent(self, limit: int | str) -> None:
+        """Have at most so many connections open from now on, on each side."""
+        self.control.ask("concurrent", concurrent=str(limit))
+
     def report(self) -> ConnectReport:
         """Wait for the end, and read the results. Raises PerigeeError if it failed."""
         return ConnectReport.of(self.results())
