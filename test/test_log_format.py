@@ -3,6 +3,7 @@
 
 import json
 import os
+import random
 import re
 
 import pytest
@@ -22,6 +23,22 @@ def test_logs_are_json(tmp_path):
     for line in lines:
         assert set(line) == {"time", "level", "pid", "message"}
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", line["time"])
+
+
+@pytest.mark.fast
+def test_bytes_that_are_not_utf8(tmp_path):
+    numbers = random.Random(8)
+    starts = "é€\U0001f408퟿\ue000\U0010ffff".encode()
+    text = b"".join(
+        bytes(numbers.choices(starts + b"\x80\xbf\xc1\xe0\xed\xf4\xf5az", k=4))
+        + numbers.choice(["é", "€", "\U0001f408", "z"]).encode() for _ in range(600))
+    (tmp_path / "bytes").write_bytes(text)
+    path = tmp_path / "a.lua"
+    path.write_text(f'error(io.open("{tmp_path}/bytes", "rb"):read("*a"), 0)')
+    result = run(PERIGEE, "--log-format", "json", "run", path, text=False)
+    message = json.loads(result.stderr.decode())["message"]
+    wanted = re.sub("[\udc80-\udcff]", "\ufffd", text.decode(errors="surrogateescape"))
+    assert message.startswith(wanted)
 
 
 @pytest.mark.fast

@@ -55,20 +55,52 @@ static const char *name_of(int level)
   return level <= LOG_ERROR ? "error" : level == LOG_WARNING ? "warning" : "info";
 }
 
-/* A string of JSON (RFC 8259, section 7). What isn't UTF-8 is left as it is. */
+/* Bytes of the character that `text` begins with, of n > 0 bytes; 0 if it isn't UTF-8
+ * (RFC 3629, section 4). */
+static size_t character(const unsigned char *text, size_t n)
+{
+  unsigned char c = text[0], least = 0x80, last = 0xbf;
+  if (c < 0x80)
+    return 1;
+  if (c < 0xc2 || c > 0xf4)
+    return 0;
+  size_t size = c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+  if (c == 0xe0)
+    least = 0xa0;
+  else if (c == 0xed)
+    last = 0x9f;
+  else if (c == 0xf0)
+    least = 0x90;
+  else if (c == 0xf4)
+    last = 0x8f;
+  if (n < size || text[1] < least || text[1] > last)
+    return 0;
+  for (size_t i = 2; i < size; i++)
+    if ((text[i] & 0xc0) != 0x80)
+      return 0;
+  return size;
+}
+
+/* A string of JSON (RFC 8259, section 7). A byte that isn't UTF-8 is a U+FFFD. */
 static void put_string(struct line *line, const char *text, size_t n)
 {
   char escape[8];
   put_text(line, "\"");
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0, size; i < n; i += size) {
     unsigned char c = text[i];
-    if (c == '"' || c == '\\')
+    size = character((const unsigned char *)text + i, n - i);
+    if (c == '"' || c == '\\') {
       snprintf(escape, sizeof escape, "\\%c", c);
-    else if (c < ' ')
+      put_text(line, escape);
+    } else if (c < ' ') {
       snprintf(escape, sizeof escape, "\\u%04x", c);
-    else
-      snprintf(escape, sizeof escape, "%c", c);
-    put_text(line, escape);
+      put_text(line, escape);
+    } else if (size == 0) {
+      put_text(line, "\\ufffd");
+      size = 1;
+    } else {
+      put(line, text + i, size);
+    }
   }
   put_text(line, "\"");
 }
