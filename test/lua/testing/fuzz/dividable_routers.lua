@@ -209,13 +209,14 @@ end
 -- What came of them ------------------------------------------------------------------
 
 local IP_AT, TAG = 15, "%d%d%d %d%d%d%d%d%d$" -- of the frame's bytes, from 1
+local BEHIND = IP_AT + 20 -- an address's last byte may be a digit, too
 
 -- The frame without what chance changes: with "ends" its size, protocol and end are
 -- left; with "numbers" identification and checksum are taken out.
 local function plain(s, changes)
   if s:sub(13, 14) ~= "\8\0" then return s end
   if changes.ends then
-    return ("%d %d "):format(#s, s:byte(IP_AT + 9)) .. (s:match(TAG) or "")
+    return ("%d %d "):format(#s, s:byte(IP_AT + 9)) .. (s:match(TAG, BEHIND) or "")
   elseif changes.numbers then
     return s:sub(1, IP_AT + 3) .. s:sub(IP_AT + 6, IP_AT + 9) .. s:sub(IP_AT + 12)
   end
@@ -231,7 +232,7 @@ function routers.summary(frames, changes)
       return ("\\x%02x"):format(byte:byte())
     end)
     all[frame] = (all[frame] or 0) + 1
-    local flow, number = s:match("(%d%d%d) (%d%d%d%d%d%d)$")
+    local flow, number = s:match("(%d%d%d) (%d%d%d%d%d%d)$", BEHIND)
     if flow and flow ~= "999" and not changes.order then
       result[flow] = (result[flow] or "") .. number .. " "
     end
