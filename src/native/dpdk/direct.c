@@ -4,7 +4,7 @@
  * link that joins them, whose cursors only count. What is in the link all the same (from
  * before the region was made, or what the device didn't take) goes first.
  */
-/* Two counters side by side would be gathered into a vector, added to and taken apart. */
+/* Two counters side by side would be gathered into a vector, added to and scattered again. */
 #pragma GCC optimize("no-tree-slp-vectorize")
 
 #include <stdatomic.h>

@@ -10,6 +10,7 @@
 #include <rte_mbuf.h>
 #include <rte_memcpy.h>
 
+#include "../../native/first_line.h"
 #include "ring.h"
 
 /* Copy the packet that begins with slot `i`, which goes on, into `m`, as far as it is no
@@ -110,7 +111,7 @@ static uint16_t receive_ring(struct port *port, struct session *s, struct ring *
 {
   uint32_t there = waiting(s, r);
   uint16_t most = RTE_MIN(there, (uint32_t)n), got = 0;
-  while (most > 0 && rte_pktmbuf_alloc_bulk(port->pool, packets, most) < 0)
+  while (most > 0 && !pg_take_packets(port->pool, packets, most))
     most /= 2; /* the rest waits in the ring */
   if (most > 0) {
     got = take(port, s, r, packets, most, there, lane);

@@ -12,6 +12,7 @@
 #include <rte_mbuf.h>
 #include <rte_memcpy.h>
 
+#include "../../native/first_line.h"
 #include "ring.h"
 
 /* Slots that a packet can be put into. */
@@ -113,7 +114,7 @@ static uint16_t send_lane(struct memif *m, uint16_t i, struct rte_mbuf **packets
   uint16_t done = i < s->sends ? send_ring(s, &s->send[i], packets, n, lane) : 0;
   is_whole(s);
   leave(lane);
-  rte_pktmbuf_free_bulk(packets, done);
+  pg_give_packets(packets, done);
   return done;
 }
 

@@ -21,6 +21,7 @@
 
 #include "../../native/api.h"
 #include "../../native/driver.h"
+#include "../../native/first_line.h"
 #include "../../net/checksum/checksum.h"
 #include "../../net/checksum/sum.h"
 #include "state.h"
@@ -145,9 +146,9 @@ static void drop(struct port *port, struct packet_socket *s, const struct receiv
 static struct rte_mbuf *spare(struct port *port, struct packet_socket *s)
 {
   if (unlikely(s->spares == 0)) {
-    if (rte_pktmbuf_alloc_bulk(port->pool, s->spare, SPARE_PACKETS) == 0)
+    if (pg_take_packets(port->pool, s->spare, SPARE_PACKETS))
       s->spares = SPARE_PACKETS;
-    else if ((s->spare[0] = rte_pktmbuf_alloc(port->pool)))
+    else if (pg_take_packets(port->pool, s->spare, 1))
       s->spares = 1;
     else
       return NULL;
@@ -242,7 +243,7 @@ static void segment(struct port *port, struct packet_socket *s, struct received 
     drop(port, s, f, &port->rx_oversize);
     return;
   }
-  if (rte_pktmbuf_alloc_bulk(port->pool, s->segments, u->count) < 0) {
+  if (!pg_take_packets(port->pool, s->segments, u->count)) {
     drop(port, s, f, &port->rx_nomem);
     return;
   }

@@ -15,6 +15,7 @@
 
 #include "../../native/api.h"
 #include "../../native/driver.h"
+#include "../../native/first_line.h"
 #include "../../net/gso/join.h"
 #include "state.h"
 
@@ -118,6 +119,6 @@ uint16_t pg_packet_send(struct port *port, struct rte_mbuf **packets, uint16_t n
         break;
     }
   }
-  rte_pktmbuf_free_bulk(packets, done);
+  pg_give_packets(packets, done);
   return done;
 }

@@ -17,6 +17,7 @@
 
 #include "../../native/api.h"
 #include "../../native/driver.h"
+#include "../../native/first_line.h"
 #include "../../native/host.h"
 #include "state.h"
 
@@ -116,7 +117,7 @@ static uint16_t send_burst(struct port *port, struct rte_mbuf **packets, uint16_
     for (uint16_t i = 0; i < n; i++)
       p->dropped_bytes += packets[i]->data_len;
   }
-  rte_pktmbuf_free_bulk(packets, taken);
+  pg_give_packets(packets, taken);
   return taken;
 }
 
