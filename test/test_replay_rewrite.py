@@ -196,3 +196,26 @@ def test_rewritten_as_tcprewrite_does(tmp_path):
     # tcprewrite 4.4 gives all of IPv6 Ethernet addresses of groups.
     assert [bytes(p)[12 if IPv6 in p else 0:] for p in changed] == \
         [bytes(p)[12 if IPv6 in p else 0:] for p in load(other)]
+
+
+@pytest.mark.parametrize("ours, theirs", [
+    ("add:100", ["add", "--enet-vlan-tag=100", "--enet-vlan-cfi=0", "--enet-vlan-pri=0"]),
+    ("add:100:5", ["add", "--enet-vlan-tag=100", "--enet-vlan-cfi=0", "--enet-vlan-pri=5"]),
+    ("strip", ["del"])])
+def test_tags_are_those_of_tcprewrite(tmp_path, ours, theirs):
+    """Of packets without a tag, with one and with two, byte by byte."""
+    if not shutil.which("tcprewrite"):
+        pytest.skip("there is no tcprewrite (Debian's tcpreplay)")
+    packets = traffic()
+    changed, _ = replayed(tmp_path, packets, "--vlan", ours)
+    other = tmp_path / "tcprewrite.pcap"
+    subprocess.run(["tcprewrite", "-i", tmp_path / "in.pcap", "-o", other,
+                    f"--enet-vlan={theirs[0]}", *theirs[1:]],
+                   check=True, timeout=60, capture_output=True)
+    found = load(other)
+    assert len(changed) == len(found) == len(packets)
+    for packet, was, one, theirs_ in zip(changed, packets, map(bytes, changed),
+                                         map(bytes, found)):
+        assert one[:12] == bytes(was)[:12]
+        start = 12 if IPv6 in packet else 0 # as above
+        assert one[start:] == theirs_[start:], was.summary()
