@@ -33,10 +33,10 @@ function checked.found()
   return sentence ~= nil and ffi.string(sentence) or nil
 end
 
---- The same of all buffers, when all tasks have ended.
-function checked.rest()
+--- The same of all buffers of these pools, when all tasks have ended.
+function checked.rest(pools)
   if not mode.on then return nil end
-  C.mg_check_rest()
+  for _, pool in ipairs(pools) do C.mg_check_rest(pool.pool) end
   return checked.found()
 end
 

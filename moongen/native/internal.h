@@ -51,9 +51,6 @@ static inline void mg_idle(uint32_t n)
 /* Has the script been told to end for so many seconds? (lifecycle.c) */
 bool mg_ended_for(double seconds);
 
-/* 1 until then, as of some milliseconds ago: for loops that look at nothing else. */
-extern int32_t mg_goes_on;
-
 /* Buffers that threads keep at hand are wanted: how often that was, and how often this
  * thread gave its own (memory.c). Whatever a script calls often looks after it. */
 extern uint32_t mg_caches_wanted;

@@ -9,26 +9,6 @@
 
 #include "internal.h"
 
-struct pg_pacer *mg_pacer_of_queue(struct mg_queue *q, const char *name, uint64_t seed)
-{
-  struct pg_pacer *p = pg_pacer_at(&q->pacer, name, seed);
-  __atomic_store_n(&q->paced, 1, __ATOMIC_RELEASE);
-  return p;
-}
-
-struct pg_pacer *mg_pacer_of_delays(struct mg_queue *q, const char *name, uint64_t seed)
-{
-  return pg_pacer_at(&q->delays, name, seed);
-}
-
-struct pg_pacer *mg_pacer_of_device(struct mg_device *d, const char *name, uint64_t seed)
-{
-  struct pg_pacer *p = pg_pacer_at(&d->pacer, name, seed);
-  for (int i = 0; i < d->ntx; i++)
-    __atomic_store_n(&d->tx[i].paced, 1, __ATOMIC_RELEASE);
-  return p;
-}
-
 /* The limits of packets that go to the queue, with those of `first` (may be NULL). */
 void mg_limits_of(const struct mg_queue *q, struct pg_pacer *first, struct pg_limits *l)
 {

@@ -3,7 +3,6 @@
  * Pools of buffers, as scripts make them. Each is a mempool of DPDK's of its own, so
  * that what a script has written into its buffers is still there when they come back.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,10 +20,6 @@
 #include "check.h"
 #include "internal.h"
 #include "offload.h"
-
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-static struct mempool **pools;
-static uint32_t made, room;
 
 /* Buffers kept at hand for each thread (DPDK's cache), which are missing for others. When
  * a pool is empty, all threads give them back the next time they call anything. (Smaller
@@ -51,81 +46,33 @@ void mg_give_wanted_caches(void)
   mg_look_after_caches();
 }
 
-static bool remember(struct mempool *p)
-{
-  if (made == room) {
-    uint32_t more = room ? 2 * room : 64;
-    struct mempool **list = realloc(pools, more * sizeof *list);
-    if (!list)
-      return false;
-    pools = list;
-    room = more;
-  }
-  pools[made++] = p;
-  p->number = made;
-  return true;
-}
-
 /* Whatever headers a script takes a packet for are in its buffer. */
 enum { LEAST_ROOM = 512 };
 
-static struct rte_mempool *make(uint32_t n, int32_t socket, uint32_t size)
+/* A mempool of DPDK's, the process's `number`th that scripts make, of `n` buffers of up to
+ * `size` bytes, in memory of that socket (-1: any); NULL and pg_error(). It lives as long
+ * as the process. */
+void *mg_pool_make(uint32_t n, uint32_t size, int32_t socket, uint32_t number)
 {
   char name[RTE_MEMPOOL_NAMESIZE];
   uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_MAX(size, (uint32_t)LEAST_ROOM);
-  snprintf(name, sizeof name, "script_%u", made);
-  uint32_t notes = PACKET_NOTES + (mg_checks ? MG_NOTE_BYTES : 0);
-  return rte_pktmbuf_pool_create(name, n, cache_size(n), notes, room, socket);
-}
-
-/* A pool of `n` buffers of up to `size` bytes, in memory of that socket (-1: any); NULL
- * and pg_error(). It lives as long as the process. */
-struct mempool *mg_pool_new(uint32_t n, int32_t socket, uint32_t size)
-{
-  struct mempool *p = calloc(1, sizeof *p);
-  if (!p) {
-    pg_fail("no memory for a pool");
-    return NULL;
-  }
-  pthread_mutex_lock(&making);
+  int32_t nodes[] = {pg_numa_memory(socket), SOCKET_ID_ANY};
+  struct rte_mempool *pool = NULL;
+  snprintf(name, sizeof name, "script_%u", number);
   atomic_store(&pg_other_packets, true);
   mg_checks = pg_checking(false);
-  p->pool = make(n, pg_numa_memory(socket), size);
-  if (!p->pool)
-    p->pool = make(n, SOCKET_ID_ANY, size);
-  if (!p->pool)
+  uint32_t notes = PACKET_NOTES + (mg_checks ? MG_NOTE_BYTES : 0);
+  for (int i = 0; i < 2 && !pool; i++)
+    pool = rte_pktmbuf_pool_create(name, n, cache_size(n), notes, room, nodes[i]);
+  if (!pool) {
     pg_fail("no memory for a pool of %u buffers of %u bytes: %s", n, size,
             rte_strerror(rte_errno));
-  p->n = n;
-  p->size = size;
-  if (p->pool && mg_checks && !mg_note_all(p->pool, n)) {
+  } else if (mg_checks && !mg_note_all(pool, n)) {
     pg_fail("no memory to check a pool of %u buffers of %u bytes", n, size);
-    rte_mempool_free(p->pool);
-    p->pool = NULL;
+    rte_mempool_free(pool);
+    pool = NULL;
   }
-  if (!p->pool || !remember(p)) {
-    free(p);
-    p = NULL;
-  }
-  pthread_mutex_unlock(&making);
-  return p;
-}
-
-/* Buffers that are in the pool now. */
-uint32_t mg_pool_left(const struct mempool *p)
-{
-  return rte_mempool_avail_count(p->pool);
-}
-
-/* The pools there are; pool number `number`, from 1 on. */
-uint32_t mg_pools(void)
-{
-  return made;
-}
-
-struct mempool *mg_pool_number(uint32_t number)
-{
-  return number >= 1 && number <= made ? pools[number - 1] : NULL;
+  return pool;
 }
 
 /* What rte_pktmbuf_reset() sets, but for what buffers in a pool have anyway (next) and
@@ -231,36 +178,4 @@ int32_t mg_free(struct packet **bufs, uint32_t n)
 int32_t mg_free_one(struct packet *p)
 {
   return mg_free(&p, 1);
-}
-
-/* Arrays of buffers have so many places more: as many buffers may be in the hands of
- * scripts when they end. */
-static _Atomic uint64_t array_places;
-
-void mg_note_array(uint32_t places)
-{
-  array_places += places;
-}
-
-uint64_t mg_array_places(void)
-{
-  return array_places;
-}
-
-/* These may be sent again (a script holds several references to them). */
-void mg_unmark(struct packet **bufs, uint32_t n)
-{
-  for (uint32_t i = 0; i < n; i++)
-    bufs[i]->port = MG_OWNED;
-}
-
-/* How often a buffer is to be sent or freed before its pool has it back. */
-uint16_t mg_references(const struct packet *p)
-{
-  return rte_mbuf_refcnt_read((const struct rte_mbuf *)p);
-}
-
-uint16_t mg_add_references(struct packet *p, int16_t n)
-{
-  return rte_mbuf_refcnt_update((struct rte_mbuf *)p, n);
 }

@@ -27,29 +27,40 @@ enum mg_fault {
   MG_FOREIGN = -3            /* what isn't a buffer of any pool */
 };
 
-/* A lock that tasks share: room for a pthread_mutex_t (tasks/locks.lua). */
+/* A lock that tasks share: room for a pthread_mutex_t (moongen/locks.lua). */
 struct lock { uint64_t mutex[8]; };
 
-/* The namespaces of the process (tasks/namespaces.lua), and their lock. */
-struct mg_shared { struct lock lock; void *namespaces; };
+/* A time that is to pass. The clock stands while a task starts: its script is loaded,
+ * which takes longer the less of a CPU there is. */
+struct mg_clock {
+  uint64_t end;              /* TSC; UINT64_MAX: none is set */
+  uint64_t stands_since;     /* TSC */
+};
+
+/* What all tasks share. Written with its lock held. */
+struct mg_shared {
+  struct lock *lock;
+  void *namespaces;          /* tasks/namespaces.lua */
+  struct mg_device *devices[64]; /* by number (devices/native.lua) */
+  struct mempool *pools;     /* memory/pools.lua; the newest */
+  uint64_t array_places;     /* of all arrays of buffers */
+  struct mg_clock runtime;   /* that the script has set (tasks/ends.lua) */
+  struct mg_clock examination; /* perigee doctor's, */
+  double examined_for;       /* seconds; 0: there is none */
+  uint64_t stop_at, signal_at; /* TSC, or UINT64_MAX */
+  int32_t starting;          /* tasks */
+  int32_t exit_status;       /* that a task wants, or -1 */
+  void *watched;             /* watch/counts.lua */
+  char failure[512];         /* why the process is to end with an error, or "" */
+};
 
 /* lifecycle.c ---------------------------------------------------------------- */
 
 struct mg_shared *mg_shared(void);
 int32_t mg_running(double extra_ms);
-void mg_set_runtime(double seconds);
-void mg_task_starts(void);
-void mg_task_began(void);
-void mg_stop(void);
 void mg_crowded(int32_t crowded);
-int32_t mg_is_crowded(void);
 void mg_sleep(double seconds, int32_t precise);
-void mg_examine(double seconds);
-double mg_examination_begins(void);
-void mg_want_exit(int32_t status);
 int32_t mg_exit_wanted(void);
-int32_t mg_this_cpu(void);
-void mg_leave(int32_t status);
 
 /* memory.c ------------------------------------------------------------------- */
 
@@ -58,29 +69,21 @@ struct mempool {
   void *pool;                /* DPDK's */
   uint32_t n, size;
   uint32_t number;           /* of pools made, from 1 on */
-  int32_t dry;               /* it has been, and that was said */
+  struct mempool *before;    /* made before it (memory/pools.lua) */
 };
 
-struct mempool *mg_pool_new(uint32_t n, int32_t socket, uint32_t size);
-uint32_t mg_pool_left(const struct mempool *p);
-uint32_t mg_pools(void);
-struct mempool *mg_pool_number(uint32_t number);
+void *mg_pool_make(uint32_t n, uint32_t size, int32_t socket, uint32_t number);
 int32_t mg_alloc(struct mempool *p, struct packet **to, uint32_t n, uint32_t length);
 struct packet *mg_alloc_now(struct mempool *p, uint32_t length);
 int32_t mg_free(struct packet **bufs, uint32_t n);
 int32_t mg_free_one(struct packet *p);
 void mg_give_caches(void);
 void mg_give_wanted_caches(void);
-void mg_note_array(uint32_t places);
-uint64_t mg_array_places(void);
-void mg_unmark(struct packet **bufs, uint32_t n);
-uint16_t mg_references(const struct packet *p);
-uint16_t mg_add_references(struct packet *p, int16_t n);
 
 /* check.c, for --check -------------------------------------------------------- */
 void mg_check_at(const char *text);
 const char *mg_check_found(char *text, uint32_t size);
-void mg_check_rest(void);
+void mg_check_rest(void *pool);
 
 /* device.c ------------------------------------------------------------------- */
 
@@ -106,7 +109,8 @@ struct mg_queue {
   int32_t qid;
   int32_t nstash;            /* received, and not yet given */
   int32_t user, user_before; /* threads that use it, in turn (lifecycle.c) */
-  int32_t turns;             /* that two took */
+  int32_t turns;             /* that two took, */
+  int32_t in_turns;          /* 1: there were some; 2: and that was said */
   int32_t paced;             /* it has a pacer, or its device has */
   int32_t direct;            /* it has the device's queue for itself, and no rules */
   struct packet *stash[32];
@@ -122,7 +126,8 @@ struct mg_device {
   int32_t wake_fd;           /* ready when there is something to receive; 0: none is */
   uint32_t speed;            /* Mbit/s, 0 unknown */
   uint8_t mac[6];
-  char text[256];            /* the port string */
+  char text[256];            /* the port string, */
+  char tended[16];           /* and its kind, if somebody is to look after it, or "" */
   struct pg_pacer *pacer;    /* of all its queues to send to, or NULL */
   struct mg_device *peer;    /* other end of a ring, or NULL */
   uint64_t polled;           /* TSC of the last time a queue was asked for packets */
@@ -139,32 +144,9 @@ struct mg_device {
   struct pg_rules rules;
 };
 
-struct mg_device *mg_device(int32_t id);
-struct mg_device *mg_device_new(int32_t id, const char *text);
-int mg_device_set_up(struct mg_device *d, int32_t nrx, int32_t ntx, int32_t sources,
-                     int32_t sinks);
-bool mg_device_add_rule(struct mg_device *d, const struct pg_rule *rule);
-void mg_device_use_sources(struct mg_device *d);
-int mg_device_stats(const struct mg_device *d, struct port_stats *stats);
-void mg_device_drain(struct mg_device *d);
-void mg_device_seal(struct mg_device *d);
-int32_t mg_device_count(void);
-int32_t mg_device_xstats(int32_t id, void *values, uint32_t n);
-int32_t mg_device_xstat_names(int32_t id, void *names, uint32_t n);
-void mg_tend(void *pool);
-void mg_fail(const char *why);
-const char *mg_failure(void);
-
-/* watch.c -------------------------------------------------------------------- */
-
-/* What is copied to shared memory: a count (uint64_t); the packets that came to a device
- * and that no queue got; the rate a queue to send to is limited to in software, bit/s
- * with 4 bytes of CRC a packet, 0 if there is none; a thread's CPU time, ns. */
-enum mg_watched { MG_WATCH_COUNT, MG_WATCH_MISSED, MG_WATCH_LIMIT, MG_WATCH_THREAD };
-
-int32_t mg_watch(enum mg_watched what, const void *of, uint64_t *to);
-void mg_unwatch(const uint64_t *to);
-void mg_watch_copy(void);
+void mg_device_hold(struct mg_device *d, bool rx, bool tx);
+void mg_device_release(struct mg_device *d, bool rx, bool tx);
+uint32_t mg_port_discard(struct port *port);
 
 /* send.c, receive.c ---------------------------------------------------------- */
 
@@ -176,17 +158,9 @@ int32_t mg_receive(struct mg_queue *q, struct packet **bufs, uint32_t n);
 void mg_receive_sleeps(int32_t after_us);
 int32_t mg_receive_wait(struct mg_queue *q, struct packet **bufs, uint32_t n,
                         double microseconds, int32_t idle);
-int32_t mg_send_all_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
-                              uint16_t n);
-int32_t mg_send_by_number(uint16_t id, uint16_t queue, struct packet **bufs, uint16_t n);
-int32_t mg_receive_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
-                             uint16_t n);
 
-/* limits.c: the first who asks for a pacer makes it ----------------------------- */
+/* limits.c ------------------------------------------------------------------- */
 
-struct pg_pacer *mg_pacer_of_queue(struct mg_queue *q, const char *name, uint64_t seed);
-struct pg_pacer *mg_pacer_of_delays(struct mg_queue *q, const char *name, uint64_t seed);
-struct pg_pacer *mg_pacer_of_device(struct mg_device *d, const char *name, uint64_t seed);
 void mg_limits_of(const struct mg_queue *q, struct pg_pacer *first, struct pg_limits *l);
 int32_t mg_send_through(struct mg_queue *q, struct pg_pacer *p, struct packet **packets,
                         uint32_t n);
@@ -194,8 +168,8 @@ int32_t mg_try_send_paced(struct mg_queue *q, struct packet **packets, uint32_t 
 
 /* ring.c --------------------------------------------------------------------- */
 
-void *mg_ring_new(uint32_t size, int32_t socket);
-void mg_ring_free(void *ring);
+void *mg_ring_new(uint32_t size, int32_t socket, bool shared);
+uint32_t mg_ring_free(void *ring);
 int32_t mg_ring_put(void *ring, struct packet **bufs, uint32_t n);
 int32_t mg_ring_take(void *ring, struct packet **bufs, uint32_t n);
 uint32_t mg_ring_count(const void *ring);

@@ -319,10 +319,3 @@ int32_t mg_receive_wait(struct mg_queue *q, struct packet **bufs, uint32_t n,
   }
   return 0;
 }
-
-int32_t mg_receive_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
-                             uint16_t n)
-{
-  struct mg_device *d = mg_device(id);
-  return d && queue < d->nrx ? mg_receive(&d->rx[queue], bufs, n) : 0;
-}

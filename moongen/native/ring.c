@@ -6,27 +6,36 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <rte_errno.h>
 #include <rte_ring.h>
 
 #include "../../src/native/host.h"
 #include "internal.h"
 
-/* A ring for `size` packets, of one task that sends and one that receives. */
-void *mg_ring_new(uint32_t size, int32_t socket)
+/* A ring for `size` packets, of one task that sends and one that receives; `shared`: any
+ * number does, and `size` is a power of two, of which one place stays empty. NULL and
+ * pg_error(): no memory. */
+void *mg_ring_new(uint32_t size, int32_t socket, bool shared)
 {
   static atomic_uint number;
   char name[RTE_RING_NAMESIZE];
-  snprintf(name, sizeof name, "pipe_%u", number++);
-  return rte_ring_create(name, size, pg_numa_memory(socket),
-                         RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ);
+  snprintf(name, sizeof name, "packets_%u", number++);
+  void *ring = rte_ring_create(name, size, pg_numa_memory(socket),
+                               shared ? 0 : RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ);
+  if (!ring)
+    pg_fail("no memory for a ring of %u packets: %s", size, rte_strerror(rte_errno));
+  return ring;
 }
 
-void mg_ring_free(void *ring)
+/* Free it with what is in it: how many packets. NULL is none. */
+uint32_t mg_ring_free(void *ring)
 {
   struct rte_mbuf *m;
-  while (rte_ring_dequeue(ring, (void **)&m) == 0)
+  uint32_t n = 0;
+  for (; ring && rte_ring_dequeue(ring, (void **)&m) == 0; n++)
     rte_pktmbuf_free(m);
   rte_ring_free(ring);
+  return n;
 }
 
 /* Put all of them in, or none: how many. */

@@ -332,17 +332,3 @@ int32_t mg_try_send(struct mg_queue *q, struct packet **bufs, uint32_t n)
 {
   return unlikely(q->paced) ? mg_try_send_paced(q, bufs, n) : mg_try_send_now(q, bufs, n);
 }
-
-/* By numbers, as scripts call DPDK's functions. */
-int32_t mg_send_by_number(uint16_t id, uint16_t queue, struct packet **bufs, uint16_t n)
-{
-  struct mg_device *d = mg_device(id);
-  return d && queue < d->ntx ? RTE_MAX(mg_try_send(&d->tx[queue], bufs, n), 0) : 0;
-}
-
-int32_t mg_send_all_by_number(uint16_t id, uint16_t queue, struct packet **bufs,
-                              uint16_t n)
-{
-  struct mg_device *d = mg_device(id);
-  return d && queue < d->ntx ? mg_send(&d->tx[queue], bufs, n) : 0;
-}

@@ -1,4 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
 local files = require("moongen.packets.moonsniff_io")
-require("core.declare")("native/moonsniff.h")
+require("moongen.measure.moonsniff")
 return files

@@ -6,6 +6,7 @@ local C = require("core.declare")("native/moongen.h")
 local failure = require("core.failure")
 local kinds = require("lib.port.kinds")
 local whole_number = require("moongen.integer")
+local native = require("moongen.devices.native")
 local ports = require("moongen.devices.ports")
 local shown = require("moongen.watch.shown")
 
@@ -16,7 +17,7 @@ local DESCRIPTORS = {rx = 1024, tx = 1024}
 local function known_ids()
   local ids = {}
   for id = 0, C.MG_MOST_DEVICES - 1 do
-    if C.mg_device(id) ~= nil then ids[#ids + 1] = id end
+    if native.get(id) ~= nil then ids[#ids + 1] = id end
   end
   return ids
 end
@@ -24,7 +25,7 @@ end
 --- The device of that number. A usage failure if there is none.
 function config.device(id)
   local number = tonumber(id)
-  local d = number and number % 1 == 0 and C.mg_device(number) or nil
+  local d = number and number % 1 == 0 and native.get(number) or nil
   if d ~= nil then return d end
   local ids = known_ids()
   if #ids == 0 then
@@ -125,9 +126,7 @@ function config.start(id, want)
       kind.not_started and kind.not_started(port, reason) or reason)
   end
   d.rss_queues, d.rss_base = want.rss, want.rss > 0 and want.base or 0
-  if C.mg_device_set_up(d, want.nrx, want.ntx, sources, sinks) < 0 then
-    failure.raise("device %d (%s): %s", d.id, port.text, ffi.string(C.pg_error()))
-  end
+  native.set_up(d, want.nrx, want.ntx, sources, sinks)
   if kind.begin then kind.begin(d.ports[0], port) end
   d.wake_fd = wake_fd(d, port, kind)
   shown.device(d)

@@ -6,6 +6,7 @@ local C = require("core.declare")("native/moongen.h")
 local config = require("moongen.devices.config")
 local failure = require("core.failure")
 local links = require("moongen.devices.links")
+local native = require("moongen.devices.native")
 local queues = require("moongen.devices.queues")
 local serialize = require("moongen.tasks.serialize")
 local start = require("moongen.devices.start")
@@ -31,13 +32,7 @@ serialize.class("moongen.devices.device", "device", Device,
 -- Which there are -------------------------------------------------------------------
 
 --- How many devices there are; they are numbered from 0 on.
-function device.numDevices()
-  local n = 0
-  for id = 0, C.MG_MOST_DEVICES - 1 do
-    if C.mg_device(id) ~= nil then n = id + 1 end
-  end
-  return n
-end
+device.numDevices = native.count
 
 --- A list of {id, mac, name}.
 function device.getDevices()
@@ -92,7 +87,7 @@ function device.waitForLinks(...)
   local list = {without_module(...)}
   if #list == 0 then
     for id = 0, device.numDevices() - 1 do
-      local c = C.mg_device(id)
+      local c = native.get(id)
       if c ~= nil and c.configured ~= 0 then list[#list + 1] = device.get(id) end
     end
   end
@@ -202,7 +197,7 @@ function Device:removeMac(mac) change_mac(self, mac, C.pg_port_remove_mac) end
 function Device:setRssQueues(n, base)
   self.c.rss_base = base or 0
   self.c.rss_queues = n
-  C.mg_device_use_sources(self.c)
+  native.use_sources(self.c)
 end
 
 function Device:stop() end

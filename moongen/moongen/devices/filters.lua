@@ -6,6 +6,7 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local device = require("moongen.devices.device")
 local failure = require("core.failure")
+local native = require("moongen.devices.native")
 
 local Device, RxQueue = device.__devicePrototype, device.__rxQueuePrototype
 
@@ -29,7 +30,7 @@ end
 local function add(dev, queue, rule)
   local r = ffi.new("struct pg_rule", rule)
   r.queue = number_of(dev, queue)
-  if not C.mg_device_add_rule(dev.c, r) then
+  if not native.add_rule(dev.c, r) then
     failure.usage("a device has at most %d filters", C.PG_RULES_MOST)
   end
 end

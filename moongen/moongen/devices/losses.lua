@@ -2,7 +2,7 @@
 -- What a script lost, reported when it ends: by device, queue and reason.
 
 local ffi = require("ffi")
-local C = require("core.declare")("native/moongen.h")
+local statistics = require("moongen.devices.statistics")
 
 local losses = {}
 
@@ -33,7 +33,8 @@ end
 
 -- What isn't of a queue.
 local function of_device(list, name, d)
-  if C.mg_device_stats(d, stats) < 0 then return end
+  if d.opened == 0 then return end
+  statistics.read(d, stats)
   local missed, failed = stats.imissed - d.missed, stats.oerrors
   for i = 0, d.nrx - 1 do missed = missed - d.rx[i].missed end
   for i = 0, d.ntx - 1 do failed = failed - d.tx[i].dropped end

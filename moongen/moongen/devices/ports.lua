@@ -11,16 +11,21 @@ local eal = require("core.eal")
 local failure = require("core.failure")
 local kinds = require("lib.port.kinds")
 local losses = require("moongen.devices.losses")
+local native = require("moongen.devices.native")
 local opened = require("lib.port.opened")
 local pci_device = require("lib.hardware.pci_device")
 local pool = require("core.pool")
 local replaced = require("lib.hardware.replaced")
 local spec = require("lib.port.spec")
+local tender = require("moongen.watch.tender")
 
 local ports = {}
 
 local LINGER_SECONDS = 0.1
 local MEMORY_MB = 4096 -- without hugepages: each script makes pools of its own
+
+-- Kinds that somebody is to look after (kind.tend): files, and interfaces that may go.
+local TENDED = {pcap = true, packet = true}
 
 local declared, open = {}, {} -- parsed ports, by device number
 
@@ -52,7 +57,7 @@ local function find_peer(id, port)
   for other, of in pairs(open) do
     if port.kind == "ring" and of.kind == "ring" and of.name == port.name
         and other ~= id then
-      local one, two = C.mg_device(id), C.mg_device(other)
+      local one, two = native.get(id), native.get(other)
       one.peer, two.peer = two, one
     end
   end
@@ -66,9 +71,7 @@ local function declare(id, text)
   end
   local port = spec.parse_text(text)
   check.ready(port, nil, {})
-  if C.mg_device_new(id, text) == nil then
-    failure.raise("no memory for device %d", id)
-  end
+  native.new(id, text)
   declared[id] = port
 end
 
@@ -81,7 +84,7 @@ function ports.declare()
 end
 
 local function open_device(id, port)
-  local d = C.mg_device(id)
+  local d = native.get(id)
   check.unclaimed(port, {})
   pool.create()
   local kind, device_port = kinds.of(port), d.ports[0]
@@ -91,6 +94,7 @@ local function open_device(id, port)
   local near = pool.near(device_port.numa_node)
   if device_port.pool == nil then device_port.pool = near end
   d.account.pool = near
+  if TENDED[kind.name] then d.tended = kind.name end
   d.opened = 1
   read_mac(d)
   opened.note(port, device_port)
@@ -101,7 +105,7 @@ end
 --- Open all devices that were declared. A failure names the port.
 function ports.open_all()
   for _, id in ipairs(config.sorted_keys(declared)) do open_device(id, declared[id]) end
-  C.mg_tend(pool.freelist.pool)
+  tender.start()
 end
 
 --- The parsed port and its kind.
@@ -110,14 +114,16 @@ function ports.of(id) return open[id], kinds.of(open[id]) end
 --- Close all of them, and tell what was lost. Returns nothing, or what was lost by it.
 --- `stuck`: are there tasks that may still use them?
 function ports.close_all(stuck)
-  C.mg_tend(nil)
-  for id in pairs(stuck and open or {}) do C.mg_device_seal(C.mg_device(id)) end
+  tender.stop()
+  for id in pairs(stuck and open or {}) do -- threads that don't end wait
+    C.mg_device_hold(native.get(id), true, true)
+  end
   local problem
   local told = {}
   for id, port in pairs(open) do
-    local d, kind = C.mg_device(id), kinds.of(port)
+    local d, kind = native.get(id), kinds.of(port)
     if kind.lingers and d.configured ~= 0 then C.pg_sleep(LINGER_SECONDS) end
-    C.mg_device_drain(d)
+    native.drain(d)
     if d.configured ~= 0 then told[id] = losses.of(d) end
     local lost = device.close(d.ports[0], port, kind)
     d.opened, d.configured = 0, 0

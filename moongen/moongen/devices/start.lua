@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+local native = require("moongen.devices.native")
 local ports = require("moongen.devices.ports")
 local settings = require("core.engine.settings")
 
@@ -30,7 +31,7 @@ end
 function start.list()
   local list = {}
   for id = 0, C.MG_MOST_DEVICES - 1 do
-    local d = C.mg_device(id)
+    local d = native.get(id)
     if d ~= nil then
       list[#list + 1] = {id = id, mac = start.mac(d), name = ffi.string(d.text)}
     end

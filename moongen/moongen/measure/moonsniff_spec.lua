@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
-local ffi = require("ffi")
-require("core.declare")("native/moongen.h")
-local C = require("core.declare")("native/moonsniff.h")
+local ends = require("moongen.tasks.ends")
+require("moongen.measure.moonsniff")
+local C = require("moongen.packets.script_ffi").C
 
 describe("moonsniff", function ()
   it("matches packets by their numbers", function ()
@@ -31,10 +31,9 @@ describe("moonsniff", function ()
     for line in io.lines(name) do lines[#lines + 1] = line end
     assert.same({"-10,1", "0,1", "10,2", "20,1"}, lines)
     os.remove(name)
-    assert.is_true(C.mg_failure() == nil)
+    assert.is_nil(ends.failure())
     C.hs_write("/dev/full")
-    assert.equal("can't write /dev/full: No space left on device",
-      ffi.string(C.mg_failure()))
+    assert.equal("can't write /dev/full: No space left on device", ends.failure())
     C.hs_destroy()
   end)
 end)

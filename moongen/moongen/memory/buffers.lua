@@ -5,6 +5,7 @@
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local checked = require("moongen.checked")
+local pools = require("moongen.memory.pools")
 
 local buffers = {}
 
@@ -125,7 +126,7 @@ function buffers.new(n, mem)
   end
   local self = make(n)
   self.size, self.maxSize, self.mem = n, n, mem
-  C.mg_note_array(n)
+  pools.note_places(n)
   return self
 end
 

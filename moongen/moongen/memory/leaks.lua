@@ -3,6 +3,7 @@
 -- slots may be in its hands; what is missing beyond that was neither sent nor freed.
 
 local C = require("core.declare")("native/moongen.h")
+local pools = require("moongen.memory.pools")
 
 local leaks = {}
 
@@ -10,9 +11,8 @@ local leaks = {}
 --- into.
 function leaks.missing()
   local n, list = 0, {}
-  for i = 1, C.mg_pools() do
-    local pool = C.mg_pool_number(i)
-    local missing = pool.n - C.mg_pool_left(pool)
+  for i, pool in ipairs(pools.all()) do
+    local missing = pool.n - pools.left(pool)
     n = n + missing
     if missing > 0 then
       list[#list + 1] = ("%d of pool %d's %d"):format(missing, i, pool.n)
@@ -26,7 +26,7 @@ end
 --- Warn if there are more than a script may still have in its arrays.
 function leaks.tell()
   local n, list = leaks.missing()
-  local most = tonumber(C.mg_array_places())
+  local most = pools.places()
   if n <= most then return end
   require("moongen.log"):warn("buffers were neither sent nor freed: %s; arrays have "
     .. "room for %d", table.concat(list, ", "), most)

@@ -8,6 +8,7 @@ local buffers = require("moongen.memory.buffers")
 local eal = require("core.eal")
 local failure = require("core.failure")
 local integer = require("moongen.integer")
+local pools = require("moongen.memory.pools")
 
 local memory = {}
 
@@ -53,8 +54,8 @@ function memory.createMemPool(...)
   local size = integer("createMemPool: bufSize", args.bufSize or DEFAULT_SIZE, 1,
     MOST_SIZE)
   eal.start()
-  local mem = C.mg_pool_new(n, tonumber(args.socket) or -1, size)
-  if mem == nil then failure.raise("createMemPool: %s", ffi.string(C.pg_error())) end
+  local mem, why = pools.new(n, size, tonumber(args.socket) or -1)
+  if not mem then failure.raise("createMemPool: %s", why) end
   if args.func then fill(mem, args.func) end
   return mem
 end

@@ -3,6 +3,7 @@
 local ffi = require("ffi")
 local packet = require("core.packet")
 local pacer = require("moongen.pacing.pacer")
+local rates = require("moongen.pacing.rates")
 local C = require("core.declare")("native/moongen.h")
 
 local HZ, SIZE = 1e9, 60
@@ -27,8 +28,8 @@ describe("limits", function ()
   end)
 
   local function limited(what, i, mbit)
-    local p = what == "device" and C.mg_pacer_of_device(device, "device", 1)
-      or C.mg_pacer_of_queue(device.tx + i, "queue", 1)
+    local p = what == "device" and rates.pacer_of_device{c = device, id = 0}
+      or rates.pacer_of_queue{queue = device.tx + i, id = 0, qid = i}
     p.hz, p.times.catch_up = HZ, HZ
     pacer.rate(p, mbit)
     return p

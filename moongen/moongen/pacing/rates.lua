@@ -2,6 +2,7 @@
 -- Rates of transmit queues, as scripts set them: by the card where it has a limiter,
 -- else paced in software. These are methods of queues and devices.
 
+local ffi = require("ffi")
 local pacer = require("moongen.pacing.pacer")
 local log = require("moongen.log")
 local C = require("core.declare")("native/moongen.h")
@@ -21,15 +22,31 @@ local function number(value, what)
   return n
 end
 
--- The pacer of a queue or of a device; `make`: of native/limits.c.
-local function pacer_of(make, of, native)
-  local p = make(native, tostring(of), of.id * 1000 + (of.qid or 999) + 1)
+local QUEUES, DELAYS, DEVICES = ffi.offsetof("struct mg_queue", "pacer"),
+  ffi.offsetof("struct mg_queue", "delays"), ffi.offsetof("struct mg_device", "pacer")
+
+-- The pacer of `of`, a queue or device, to which `native` has a pointer at that offset.
+-- The first who asks for it makes it.
+local function pacer_of(of, native, offset)
+  local at = ffi.cast("char *", native) + offset
+  local p = C.pg_pacer_at(ffi.cast("struct pg_pacer **", at), tostring(of),
+    of.id * 1000 + (of.qid or 999) + 1)
   if p == nil then error("no memory for a rate limiter", 0) end
   return p
 end
 
-local function pacer_of_queue(queue)
-  return pacer_of(C.mg_pacer_of_queue, queue, queue.queue)
+--- The pacer of a queue.
+function M.pacer_of_queue(queue)
+  local p = pacer_of(queue, queue.queue, QUEUES)
+  queue.queue.paced = 1
+  return p
+end
+
+--- That of all queues of a device.
+function M.pacer_of_device(device)
+  local p = pacer_of(device, device.c, DEVICES)
+  for i = 0, device.c.ntx - 1 do device.c.tx[i].paced = 1 end
+  return p
 end
 
 --- Mbit/s of the link; nil if it isn't known.
@@ -64,7 +81,7 @@ function M.queue:setRate(mbit)
   if by_card(self, mbit) or mbit == 0 then
     if self.queue.pacer ~= nil then pacer.unpaced(self.queue.pacer) end
   else
-    pacer.rate(pacer_of_queue(self), mbit)
+    pacer.rate(M.pacer_of_queue(self), mbit)
   end
 end
 
@@ -81,7 +98,7 @@ end
 function M.queue:sendWithDelay(bufs, _, n)
   n = n or bufs.size
   local p = self.queue.delays
-  if p == nil then p = pacer_of(C.mg_pacer_of_delays, self, self.queue) end
+  if p == nil then p = pacer_of(self, self.queue, DELAYS) end
   if p.times.pattern ~= C.PG_DELAY then pacer.delay(p, M.link_speed(self)) end
   return self:sendThrough(p, bufs, n)
 end
@@ -91,7 +108,7 @@ end
 function M.device:setRate(mbit)
   mbit = wanted_rate(mbit, self, self:getTxQueue(0))
   if mbit > 0 then
-    pacer.rate(pacer_of(C.mg_pacer_of_device, self, self.c), mbit)
+    pacer.rate(M.pacer_of_device(self), mbit)
   elseif self.c.pacer ~= nil then
     pacer.unpaced(self.c.pacer)
   end

@@ -27,13 +27,18 @@ end
 local Writer = {}
 Writer.__index = Writer
 
---- A writer of the file, which is replaced.
-function io_.newWriter(_, filename)
-  local self = setmetatable({file = open(filename, "wb"), filename = filename, used = 0,
+local function new_writer(filename, mode)
+  local self = setmetatable({file = open(filename, mode), filename = filename, used = 0,
     bytes = ffi.new("uint8_t[?]", FLUSH + 16)}, Writer)
   open_files.add(self)
   return self
 end
+
+--- A writer of the file, which is replaced.
+function io_.newWriter(_, filename) return new_writer(filename, "wb") end
+
+--- A writer behind what is in the file.
+function io_.newAppender(filename) return new_writer(filename, "ab") end
 
 local function flush(writer)
   if writer.used == 0 then return end

@@ -6,6 +6,7 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local failure = require("core.failure")
 local log = require("moongen.log")
+local pools = require("moongen.memory.pools")
 local open_files = require("moongen.tasks.open_files")
 local reader_of = require("lib.pcap.reader")
 local writer_of = require("lib.pcap.writer")
@@ -91,8 +92,9 @@ local function take(self, mempool, size)
     log:warn("pcap: all %d buffers of the pool are in use, and the reader goes on in "
       .. "another; free what was read", mempool.n)
   end
-  self.pool = C.mg_pool_new(2 * pool.n, -1, mempool.size)
-  if self.pool == nil then failure.raise("pcap: %s", ffi.string(C.pg_error())) end
+  local larger, why = pools.new(2 * pool.n, mempool.size, -1)
+  if not larger then failure.raise("pcap: %s", why) end
+  self.pool = larger
   return C.mg_alloc_now(self.pool, size)
 end
 

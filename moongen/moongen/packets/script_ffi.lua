@@ -77,6 +77,9 @@ end
 
 for name, member in pairs(ffi) do script_ffi[name] = member end
 
+--- ffi.C, with functions of libmoon's and DPDK's that are Lua here: modules add them.
+script_ffi.C = setmetatable({}, {__index = ffi.C})
+
 -- Declared before: by another module of the script's, or by us, under the same name.
 local function is_known(message)
   return tostring(message):find("attempt to redefine", 1, true) ~= nil

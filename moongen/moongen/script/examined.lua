@@ -3,7 +3,7 @@
 -- events alone, since LuaJIT's profiler is one of a process. The task's loop is what
 -- comes after it first asks whether to go on.
 
-local C = require("core.declare")("native/moongen.h")
+local ends = require("moongen.tasks.ends")
 local examination = require("core.watch.examination")
 local health = require("core.watch.health")
 local libmoon = require("moongen.tasks.libmoon")
@@ -21,7 +21,7 @@ local function notice_the_loop()
   function libmoon.running(extra, extra_behind_colon)
     if not has_loop then
       has_loop = true
-      C.mg_examination_begins()
+      ends.examination_begins()
       health.clear()
       health.rearranged() -- it warms up from here on
     end

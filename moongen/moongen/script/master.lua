@@ -5,6 +5,7 @@
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local checked = require("moongen.checked")
+local ends = require("moongen.tasks.ends")
 local errors = require("moongen.tasks.errors")
 local examination = require("core.watch.examination")
 local exits = require("moongen.tasks.exits")
@@ -13,11 +14,18 @@ local leaks = require("moongen.memory.leaks")
 local main = require("core.main")
 local open_files = require("moongen.tasks.open_files")
 local paths = require("moongen.script.paths")
+local pools = require("moongen.memory.pools")
 local ports = require("moongen.devices.ports")
 local state = require("moongen.script.state")
 local tasks = require("moongen.tasks.tasks")
+local tender = require("moongen.watch.tender")
 
 local master = {}
+
+ffi.cdef[[
+int mg_posix_flush(void *file) __asm__("fflush");
+void mg_posix_exit(int status) __asm__("_exit");
+]]
 
 local PATIENCE_SECONDS = 2 -- for tasks that still run when master() has returned
 local examined             -- the module, if somebody examines the script
@@ -66,7 +74,7 @@ end
 local function begin_examination()
   local wanted = examination.wanted
   if not wanted then return nil end
-  C.mg_examine(wanted.duration)
+  ends.examine(wanted.duration)
   local plain = {warm_up = wanted.warm_up}
   examined = require("moongen.script.examined")
   examined.prepare("master", plain)
@@ -76,7 +84,7 @@ end
 -- What the examination found; `stuck`: tasks that couldn't say.
 local function end_examination(stuck)
   if not examined then return end
-  examination.left = C.mg_examination_begins()
+  examination.left = ends.examination_begins()
   examination.add("master", examined.found())
   for _, name in ipairs(stuck) do examination.add(name, nil) end
 end
@@ -94,8 +102,8 @@ local function finish(status)
   local stuck = tasks.end_all(PATIENCE_SECONDS)
   if C.mg_exit_wanted() > 0 then status = math.max(status, C.mg_exit_wanted()) end
   status = math.max(status, tasks.status or 0)
-  if C.mg_failure() ~= nil then
-    io.stderr:write("perigee: ", ffi.string(C.mg_failure()), "\n")
+  if ends.failure() then
+    io.stderr:write("perigee: ", ends.failure(), "\n")
     status = math.max(status, 1)
   end
   if #stuck > 0 then
@@ -121,11 +129,13 @@ function master.run(script, words)
   local status, stuck = finish(status_of(xpcall(call_master, errors.explain, script,
     words)))
   status = math.max(status, status_of(xpcall(open_files.close_all, errors.explain)))
+  tender.stop() -- its last warnings come before the reports
   require("moongen.pacing.rates").tell()
   exits.remove()
   package.loaded["core.engine.account"] = nil -- that of an engine, which isn't used
   local lost = ports.close_all(stuck)
-  for _, sentence in pairs{lost = lost, misuse = not stuck and checked.rest() or nil} do
+  local misuse = not stuck and checked.rest(pools.all()) or nil
+  for _, sentence in pairs{lost = lost, misuse = misuse} do
     io.stderr:write("perigee: ", sentence, "\n")
     status = math.max(status, 1)
   end
@@ -135,7 +145,8 @@ function master.run(script, words)
       status = examination.wanted.conclude()
     end
     require("core.shm").cleanup()
-    C.mg_leave(status)
+    C.mg_posix_flush(nil)
+    C.mg_posix_exit(status)
   end
   if status ~= 0 then main.exit(status) end
 end

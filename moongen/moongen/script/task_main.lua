@@ -9,6 +9,7 @@ require("core.luajit")
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 require("core.declare")("native/threads.h")
+local ends = require("moongen.tasks.ends")
 local errors = require("moongen.tasks.errors")
 local exits = require("moongen.tasks.exits")
 local main = require("core.main")
@@ -23,7 +24,7 @@ local starting = true
 
 -- The clocks of setRuntime and of an examination stand until then.
 local function begin()
-  if starting then C.mg_task_began() end
+  if starting then ends.task_began() end
   starting = false
 end
 

@@ -3,6 +3,7 @@
 -- closed, whichever task calls it.
 
 local C = require("core.declare")("native/moongen.h")
+local ends = require("moongen.tasks.ends")
 
 local exits = {}
 
@@ -27,7 +28,7 @@ local function exit(status)
   if status == false then status = 1 end
   status = tonumber(status) or 1
   io.stdout:flush()
-  C.mg_want_exit(status % 256)
+  ends.want_exit(status % 256)
   raise(status % 256)
 end
 

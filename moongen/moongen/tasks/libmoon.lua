@@ -5,7 +5,9 @@
 local C = require("core.declare")("native/moongen.h")
 local clock = require("moongen.clock")
 local failure = require("core.failure")
+local ends = require("moongen.tasks.ends")
 local exits = require("moongen.tasks.exits")
+local kernel = require("lib.numa.kernel")
 local tasks = require("moongen.tasks.tasks")
 
 local libmoon = {}
@@ -38,11 +40,11 @@ libmoon.setRuntime = plain(function (seconds)
   if not seconds or seconds < 0 then
     failure.usage("setRuntime takes a number of seconds, not '%s'", tostring(seconds))
   end
-  C.mg_set_runtime(seconds)
+  ends.set_runtime(seconds)
 end)
 
 --- Ask all tasks to end.
-function libmoon.stop() C.mg_stop() end
+function libmoon.stop() ends.stop() end
 
 -- Time ----------------------------------------------------------------------------
 
@@ -92,7 +94,7 @@ function libmoon.waitForTasks() tasks.wait_for_all() end
 
 --- The number of the CPU this runs on, and of its socket.
 function libmoon.getCore()
-  local cpu = C.mg_this_cpu()
+  local cpu = kernel.current_cpu()
   return cpu, math.max(C.pg_numa_of_cpu(cpu), 0)
 end
 

@@ -153,7 +153,7 @@ function FastPipe:delete() queue.free(self.pipe) end
 function pipe.newPacketRing(first, size, socket)
   if type(first) == "number" then size, socket = first, size end
   eal.start()
-  local ring = C.mg_ring_new(size or DEFAULT_SIZE, socket or -1)
+  local ring = C.mg_ring_new(size or DEFAULT_SIZE, socket or -1, false)
   if ring == nil then error("no memory for a packet ring", 2) end
   return setmetatable({ring = ring}, PacketRing)
 end

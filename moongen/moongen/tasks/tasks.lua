@@ -7,6 +7,7 @@ local C = require("core.declare")("native/moongen.h")
 require("core.declare")("native/threads.h")
 local affinity = require("core.cpus.affinity")
 local eal = require("core.eal")
+local ends = require("moongen.tasks.ends")
 local exits = require("moongen.tasks.exits")
 local failure = require("core.failure")
 local main = require("core.main")
@@ -134,7 +135,7 @@ local function start(where, name, ...)
   tell(task, serialize.encode({script = setup.script, trees = setup.trees,
     root = main.root, id = task.id, name = name, options = setup.options,
     shared = task.shared, shown = task.shown, examined = setup.examined}))
-  C.mg_examination_begins()
+  ends.examination_begins()
   tell(task, serialize.encode(...))
   return task
 end
@@ -147,10 +148,10 @@ function tasks.start(where, name, ...)
     error(("a task is started by the name of a global function, not by a %s")
       :format(type(name)), 3)
   end
-  C.mg_task_starts()
+  ends.task_starts()
   local ok, task = pcall(start, where, name, ...)
   if not ok then
-    C.mg_task_began()
+    ends.task_began()
     error(task, 0)
   end
   return task
@@ -169,7 +170,7 @@ end
 -- A thread that couldn't even begin says so with a "!".
 local function take_result(task, text)
   if text:sub(1, 1) == "!" then
-    C.mg_task_began()
+    ends.task_began()
     require("moongen.tasks.errors").tell(task.name, {text = text:sub(2)})
     tasks.status = 1
     return
@@ -235,7 +236,7 @@ end
 --- Ask all tasks to end, and wait for that for up to so many seconds. The names of
 --- those that still run, a list.
 function tasks.end_all(seconds)
-  C.mg_stop()
+  ends.stop()
   local until_time = C.pg_monotonic() + seconds
   while tasks.reap() > 0 and C.pg_monotonic() < until_time do
     C.pg_sleep(WAIT_SECONDS)

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What a script shows in shared memory, for `perigee top` (doc/moongen.md): its tasks,
--- and its devices' queues. The tender (native/tender.c) keeps the counts up to date.
+-- and its devices' queues. The tender (tender_main.lua) keeps the counts up to date.
 
 local ffi = require("ffi")
-local C = require("core.declare")("native/moongen.h")
 local counter = require("core.counter")
+local counts = require("moongen.watch.counts")
 local failure = require("core.failure")
 local shm = require("core.shm")
 local tree = require("core.shm.tree")
@@ -30,7 +30,7 @@ end
 
 local function show_count(name, from)
   local to = address(name)
-  if to then C.mg_watch(C.MG_WATCH_COUNT, from, to) end
+  if to then counts.watch(from, to) end
 end
 
 local function write(name, text)
@@ -60,7 +60,7 @@ function shown.device(d)
   local path = ("devices/%d/"):format(d.id)
   local missed = address(path .. "missed")
   if not missed then return end
-  C.mg_watch(C.MG_WATCH_MISSED, d, missed)
+  counts.watch_missed(d, missed)
   write(path .. "port", ffi.string(d.text))
   for q = 0, d.nrx - 1 do
     show_queue(("%srx/%d/"):format(path, q), d.rx + q, "missed")
@@ -69,7 +69,7 @@ function shown.device(d)
     local below = ("%stx/%d/"):format(path, q)
     show_queue(below, d.tx + q, "dropped")
     local limit = address(below .. "limit")
-    if limit then C.mg_watch(C.MG_WATCH_LIMIT, d.tx + q, limit) end
+    if limit then counts.watch_limit(d.tx + q, limit) end
   end
 end
 
@@ -87,7 +87,7 @@ end
 --- This thread is the task for which shown.task gave that.
 function shown.this_task(number)
   if number then
-    C.mg_watch(C.MG_WATCH_THREAD, nil, ffi.cast("uint64_t *", number))
+    counts.watch_thread(ffi.cast("uint64_t *", number))
   end
 end
 
@@ -95,7 +95,7 @@ end
 function shown.no_task(id, name, number)
   if not number then return end
   local to = ffi.cast("uint64_t *", number)
-  C.mg_unwatch(to)
+  counts.unwatch(to)
   shm.unmap(to)
   shm.unlink(folder(id, name))
 end
