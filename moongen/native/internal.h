@@ -63,17 +63,14 @@ static inline void mg_look_after_caches(void)
     mg_give_caches();
 }
 
-/* A warning, as libmoon's log has them (lifecycle.c). */
-void mg_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-/* This thread uses the queue. Two that do so in turn are told of, once: counts and
- * schedules of a queue are one thread's (lifecycle.c). */
+/* This thread uses the queue. Two that do so in turn are warned of (watch/warnings.lua):
+ * counts and schedules of a queue are one thread's (lifecycle.c). */
 extern _Thread_local int32_t mg_this_user;
-void mg_note_user(struct mg_queue *q, bool sends);
+void mg_note_user(struct mg_queue *q);
 
-static inline void mg_use(struct mg_queue *q, bool sends)
+static inline void mg_use(struct mg_queue *q)
 {
   if (__builtin_expect(q->user != mg_this_user || !mg_this_user, 0))
-    mg_note_user(q, sends);
+    mg_note_user(q);
 }
 

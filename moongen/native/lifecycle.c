@@ -6,9 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include <rte_common.h>
 
@@ -88,36 +85,19 @@ int32_t mg_exit_wanted(void)
 _Thread_local int32_t mg_this_user;
 
 /* One after the other may use a queue: each comes back only if both go on. */
-void mg_note_user(struct mg_queue *q, bool sends)
+void mg_note_user(struct mg_queue *q)
 {
-  enum { TOLD = INT32_MAX / 2, TURNS = 2 };
+  enum { TURNS = 2 };
   static int32_t users;
   if (!mg_this_user)
     mg_this_user = __atomic_add_fetch(&users, 1, __ATOMIC_RELAXED);
   if (q->user == mg_this_user)
     return;
-  int32_t turns = q->user_before == mg_this_user ? q->turns + 1 : 0;
+  q->turns = q->user_before == mg_this_user ? q->turns + 1 : 0;
   q->user_before = q->user;
   q->user = mg_this_user;
-  if (q->turns < TOLD)
-    q->turns = turns;
-  if (turns != TURNS || __atomic_exchange_n(&q->turns, TOLD, __ATOMIC_RELAXED) >= TOLD)
-    return;
-  mg_warn("[%s: id=%d, qid=%d]: two tasks use it; give each a queue of its own, or counts "
-          "and rates are wrong", sends ? "TxQueue" : "RxQueue", q->device->id, q->qid);
-}
-
-/* To where users look for warnings of the script: libmoon's log is standard output. */
-void mg_warn(const char *fmt, ...)
-{
-  char text[256];
-  va_list values;
-  va_start(values, fmt);
-  vsnprintf(text, sizeof text, fmt, values);
-  va_end(values);
-  bool colours = isatty(STDOUT_FILENO);
-  printf("%s[WARN]  %s%s\n", colours ? "\033[1;33m" : "", text, colours ? "\033[0m" : "");
-  fflush(stdout);
+  if (q->turns == TURNS && !q->in_turns)
+    q->in_turns = 1;
 }
 
 /* Do more tasks run than there are CPUs? */

@@ -35,16 +35,6 @@ static bool goes_on(bool look)
   return !look || mg_running(0);
 }
 
-static void report_behind(struct pg_limits *l)
-{
-  char what[64];
-  for (int i = 0; i < l->n; i++)
-    if (l->list[i]->times.skipped > l->before[i].skipped &&
-        pg_pacer_is_behind(l->list[i], what, sizeof what))
-      mg_warn("%s: %s can't be kept; the reached rate is reported at the end",
-              l->list[i]->name, what);
-}
-
 /* Send all at the times of the pacer (may be NULL), and at the queue's and the device's
  * rate. Returns how many were sent (those that were not when the script was to end are
  * freed), or an enum mg_fault. */
@@ -58,10 +48,8 @@ int32_t mg_send_through(struct mg_queue *q, struct pg_pacer *p, struct packet **
   mg_limits_of(q, p, &l);
   while (sent < n) {
     int32_t may_go = n - sent;
-    if (l.n > 0) {
+    if (l.n > 0)
       may_go = pg_limits_wait(&l, packets + sent, n - sent, goes_on);
-      report_behind(&l);
-    }
     if (may_go == 0) {
       mg_free(packets + sent, n - sent);
       break;

@@ -250,7 +250,7 @@ static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, ui
 int32_t mg_receive(struct mg_queue *q, struct packet **bufs, uint32_t n)
 {
   mg_look_after_caches();
-  mg_use(q, false);
+  mg_use(q);
   if (likely(q->direct && !q->device->peer))
     return receive_direct(q, (struct rte_mbuf **)bufs, n);
   uint64_t now = rte_rdtsc();

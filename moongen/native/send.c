@@ -274,7 +274,7 @@ static inline int32_t send_burst(struct mg_queue *q, struct rte_mbuf **bufs, uin
 int32_t mg_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n)
 {
   mg_look_after_caches();
-  mg_use(q, true);
+  mg_use(q);
   for (uint32_t done = 0; done < n; done += MG_BURST) {
     uint32_t chunk = RTE_MIN(n - done, (uint32_t)MG_BURST);
     int32_t why = send_burst(q, (struct rte_mbuf **)bufs + done, chunk);
@@ -295,7 +295,7 @@ int32_t mg_send(struct mg_queue *q, struct packet **bufs, uint32_t n)
 int32_t mg_try_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n)
 {
   mg_look_after_caches();
-  mg_use(q, true);
+  mg_use(q);
   struct rte_mbuf **packets = (struct rte_mbuf **)bufs;
   struct look look;
   if (n > MG_BURST)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What runs in the tender's thread and Lua state: the packet pools that ports receive
 -- into grow in time, what was sent into files gets there, a file that can't be written
--- ends the script, interfaces that have gone are waited for, and who watches the script
--- sees its counts.
+-- ends the script, interfaces that have gone are waited for, who watches the script
+-- sees its counts, and warnings are printed.
 
 require("core.luajit")
 local ffi = require("ffi")
@@ -13,12 +13,13 @@ local counts = require("moongen.watch.counts")
 local ends = require("moongen.tasks.ends")
 local failure = require("core.failure")
 local native = require("moongen.devices.native")
+local warnings = require("moongen.watch.warnings")
 
 ffi.cdef[[
 int mg_name_thread(uintptr_t thread, const char *name) __asm__("pthread_setname_np");
 ]]
 
-local STEP_SECONDS, STEPS_BETWEEN_LOOKS = 0.02, 5
+local SECONDS_BETWEEN_LOOKS = 0.1
 
 local stats = ffi.new("struct port_stats")
 
@@ -87,13 +88,11 @@ return function (handle)
   repeat until wait_for_message(worker, 1) -- it is named behind that, and begins
   C.mg_name_thread(C.mg_this_thread(), "tender")
   C.pg_helper_thread()
-  local step = 0
   repeat
     C.mg_running(0) -- notes a signal's time
-    if step % STEPS_BETWEEN_LOOKS == 0 then
-      look_after_all()
-      counts.copy()
-    end
-    step = step + 1
-  until wait_for_message(worker, STEP_SECONDS)
+    look_after_all()
+    counts.copy()
+    warnings.look()
+  until wait_for_message(worker, SECONDS_BETWEEN_LOOKS)
+  warnings.look()
 end

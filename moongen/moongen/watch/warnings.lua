@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What a script is warned of while it runs: rates that can't be kept, and queues that
+-- two tasks use in turn. Whoever sends or receives only notes it.
+
+local ffi = require("ffi")
+local C = require("core.declare")("native/moongen.h")
+local log = require("moongen.log")
+local native = require("moongen.devices.native")
+local pacer = require("moongen.pacing.pacer")
+
+local warnings = {}
+
+local IN_TURNS, TOLD = 1, 2 -- of a queue's `in_turns`
+
+local what = ffi.new("char[64]")
+
+local function look_at_rates()
+  for _, p in pacer.all() do
+    if p.times.skipped > 0 and C.pg_pacer_is_behind(p, what, ffi.sizeof(what)) then
+      log:warn("%s: %s can't be kept; the reached rate is reported at the end",
+        ffi.string(p.name), ffi.string(what))
+    end
+  end
+end
+
+local function look_at_queue(q, kind)
+  if q.in_turns ~= IN_TURNS then return end
+  q.in_turns = TOLD
+  log:warn("[%s: id=%d, qid=%d]: two tasks use it; give each a queue of its own, or "
+    .. "counts and rates are wrong", kind, q.device.id, q.qid)
+end
+
+--- Warn of what hasn't been warned of yet.
+function warnings.look()
+  look_at_rates()
+  for id = 0, native.count() - 1 do
+    local d = native.get(id)
+    for i = 0, d ~= nil and d.nrx - 1 or -1 do look_at_queue(d.rx + i, "RxQueue") end
+    for i = 0, d ~= nil and d.ntx - 1 or -1 do look_at_queue(d.tx + i, "TxQueue") end
+  end
+end
+
+return warnings
