@@ -1,2 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
-return {new = require("moongen.tasks.locks").new}
+return {new = require("moongen.locks").new}

@@ -63,7 +63,7 @@ static inline void mg_look_after_caches(void)
     mg_give_caches();
 }
 
-/* This thread uses the queue. Two that do so in turn are warned of (watch/warnings.lua):
+/* This thread uses the queue. Two that do so in turn are warned of (script/warnings.lua):
  * counts and schedules of a queue are one thread's (lifecycle.c). */
 extern _Thread_local int32_t mg_this_user;
 void mg_note_user(struct mg_queue *q);

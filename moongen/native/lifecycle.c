@@ -20,7 +20,7 @@ static struct mg_shared shared = {
   .runtime.end = UINT64_MAX, .examination.end = UINT64_MAX, .exit_status = -1};
 
 _Static_assert(sizeof(pthread_mutex_t) <= sizeof(struct lock) &&
-               sizeof(pthread_cond_t) <= sizeof(struct lock), "tasks/locks.lua");
+               sizeof(pthread_cond_t) <= sizeof(struct lock), "moongen/locks.lua");
 
 /* What all tasks share. */
 struct mg_shared *mg_shared(void)

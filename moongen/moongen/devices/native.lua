@@ -6,7 +6,7 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local failure = require("core.failure")
 local statistics = require("moongen.devices.statistics")
-require("moongen.tasks.locks") -- methods of the lock
+require("moongen.locks") -- methods of the lock
 
 local native = {}
 

@@ -73,6 +73,9 @@ end
 --- An array for `n` buffers (default 63) of this pool.
 function Pool:bufArray(n) return buffers.new(n, self) end
 
+--- A pool of `n` such buffers; nil and the reason if there is no memory.
+function Pool:another(n) return pools.new(n, self.size, -1) end
+
 --- Pools live as long as the process.
 function Pool:retain() return self end
 

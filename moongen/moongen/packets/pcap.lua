@@ -6,7 +6,6 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local failure = require("core.failure")
 local log = require("moongen.log")
-local pools = require("moongen.memory.pools")
 local open_files = require("moongen.tasks.open_files")
 local reader_of = require("lib.pcap.reader")
 local writer_of = require("lib.pcap.writer")
@@ -92,7 +91,7 @@ local function take(self, mempool, size)
     log:warn("pcap: all %d buffers of the pool are in use, and the reader goes on in "
       .. "another; free what was read", mempool.n)
   end
-  local larger, why = pools.new(2 * pool.n, mempool.size, -1)
+  local larger, why = mempool:another(2 * pool.n)
   if not larger then failure.raise("pcap: %s", why) end
   self.pool = larger
   return C.mg_alloc_now(self.pool, size)

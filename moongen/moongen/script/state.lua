@@ -4,7 +4,7 @@
 
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")
-local globals = require("moongen.tasks.globals")
+local globals = require("moongen.script.globals")
 local luajit = require("core.luajit")
 local paths = require("moongen.script.paths")
 

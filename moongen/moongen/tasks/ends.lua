@@ -5,7 +5,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
-require("moongen.tasks.locks") -- methods of the lock
+require("moongen.locks") -- methods of the lock
 
 local ends = {}
 

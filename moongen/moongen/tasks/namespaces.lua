@@ -5,7 +5,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
-local locks = require("moongen.tasks.locks")
+local locks = require("moongen.locks")
 local serialize = require("moongen.tasks.serialize")
 
 local namespaces = {}

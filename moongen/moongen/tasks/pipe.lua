@@ -6,7 +6,7 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local eal = require("core.eal")
 local libmoon = require("moongen.tasks.libmoon")
-local locks = require("moongen.tasks.locks")
+local locks = require("moongen.locks")
 local queue = require("moongen.tasks.pointer_queue")
 local serialize = require("moongen.tasks.serialize")
 

@@ -5,8 +5,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
-local locks = require("moongen.tasks.locks")
-local statistics = require("moongen.devices.statistics")
+local locks = require("moongen.locks")
 
 local counts = {}
 
@@ -80,10 +79,10 @@ local stats, time = ffi.new("struct port_stats"), ffi.new("struct mg_time")
 
 local copy = {
   [COUNT] = function (w) w.to[0] = ffi.cast(count_t, w.of)[0] end,
-  [MISSED] = function (w)
+  [MISSED] = function (w, read)
     local d = ffi.cast(device_t, w.of)
     if d.opened == 0 then return end
-    statistics.read(d, stats)
+    read(d, stats)
     w.to[0] = stats.imissed + stats.rx_nombuf
   end,
   [LIMIT] = function (w)
@@ -95,12 +94,12 @@ local copy = {
   end,
 }
 
---- Copy all that is watched.
-function counts.copy()
+--- Copy all that is watched. `read`: moongen.devices.statistics.read.
+function counts.copy(read)
   shared.lock(function ()
     local w = first()
     while w ~= nil do
-      copy[w.what](w)
+      copy[w.what](w, read)
       w = w.next
     end
   end)

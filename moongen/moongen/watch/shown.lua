@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What a script shows in shared memory, for `perigee top` (doc/moongen.md): its tasks,
--- and its devices' queues. The tender (tender_main.lua) keeps the counts up to date.
+-- and its devices' queues. The tender (script/tender_main.lua) keeps the counts up to
+-- date.
 
 local ffi = require("ffi")
 local counter = require("core.counter")

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The tender: a thread that looks after what no script does (watch/tender_main.lua),
+-- The tender: a thread that looks after what no script does (script/tender_main.lua),
 -- while devices are open.
 
 local ffi = require("ffi")
@@ -9,7 +9,7 @@ local failure = require("core.failure")
 
 local tender = {}
 
-local MODULE = "moongen.watch.tender_main"
+local MODULE = "moongen.script.tender_main"
 local path, cpath = package.path, package.cpath -- not those of a script's Lua state
 
 local handle

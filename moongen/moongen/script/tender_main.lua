@@ -13,7 +13,8 @@ local counts = require("moongen.watch.counts")
 local ends = require("moongen.tasks.ends")
 local failure = require("core.failure")
 local native = require("moongen.devices.native")
-local warnings = require("moongen.watch.warnings")
+local statistics = require("moongen.devices.statistics")
+local warnings = require("moongen.script.warnings")
 
 ffi.cdef[[
 int mg_name_thread(uintptr_t thread, const char *name) __asm__("pthread_setname_np");
@@ -91,7 +92,7 @@ return function (handle)
   repeat
     C.mg_running(0) -- notes a signal's time
     look_after_all()
-    counts.copy()
+    counts.copy(statistics.read)
     warnings.look()
   until wait_for_message(worker, SECONDS_BETWEEN_LOOKS)
   warnings.look()
