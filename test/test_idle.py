@@ -33,6 +33,7 @@ PORTS = {
     "xdp": ("xdp:port", None),
     "memif": ("memif:{}/memif,role=server", "memif:{}/memif"),
     "vhost": ("vhost:{}/vhost", "virtio-user:{}/vhost"),
+    "virtio-user": ("virtio-user:{}/vhost,server=1", "vhost:{}/vhost,client=1"),
 }
 
 

@@ -25,6 +25,10 @@ bool pg_vhost_has_gone(int fd);
  * answers, until pg_vhost_peer_failed() is called. */
 void pg_vhost_peer_give(int fd);
 
+/* The eventfd by which it was told to tell of packets that it has sent, or -1; it is the
+ * device's. */
+int pg_vhost_peer_call(void);
+
 /* Did the peer not answer, or not take what it was told? */
 bool pg_vhost_peer_failed(void);
 

@@ -10,6 +10,8 @@ local pool = require("core.pool")
 
 local C = require("core.declare")("port/virtio_user/virtio_user.h")
 
+local descriptors = ffi.new("int32_t[2]")
+
 return {
   name = "virtio-user", order = 10,
   summary = "the guest's end of a vhost-user socket",
@@ -36,5 +38,14 @@ return {
   end,
   full_bursts = true,
   lingers = true,
+  -- The eventfd that the peer rings, and one that tells of another peer.
+  wake_fds = function (device_port)
+    local list = {counts = true}
+    for i = 1, C.pg_virtio_user_descriptors(device_port, descriptors) do
+      list[i] = descriptors[i - 1]
+    end
+    return list
+  end,
+  notify = C.pg_virtio_user_notify,
   measured_as = "vhost", -- its other end
 }

@@ -35,31 +35,12 @@
 #include "../../native/log.h"
 #include "../../native/signals.h"
 #include "device.h"
+#include "state.h"
 #include "virtio_user.h"
 
 /* PATIENCE_S: DPDK looks for a socket that it has just made, and who connects to it, once
  * a second (fdset_event_dispatch, seen in 22.11.11). */
 enum { PATIENCE_S = 3, RETRY_MS = 100, MOST_WAITING = 8 };
-
-struct virtio_user {
-  struct sockaddr_un address;
-  int listener;           /* -1: the port connects */
-  ino_t socket;           /* the listener's file */
-  int first;              /* connection made as the port was opened, or -1 */
-  int stop;               /* readable when the thread is to end */
-  sem_t tried;            /* the first peer */
-  bool offload;
-  bool told;              /* that peers don't answer */
-  pthread_t thread;
-  struct rte_ether_addr mac;
-  void *pool;
-  struct port device;     /* the thread's */
-  atomic_int id;          /* of the device while it can be used, or -1 */
-  atomic_uint_fast64_t offloads;
-  atomic_bool closing;    /* by the engine: no burst is going on */
-  pthread_mutex_t lock;   /* of what follows, and the device's statistics */
-  struct port_stats past; /* of the devices before */
-};
 
 /* The thread -------------------------------------------------------------------- */
 
@@ -93,13 +74,22 @@ static int next_peer(struct virtio_user *v)
   return fd;
 }
 
+/* Let the engine's thread use that device (-1: none). */
+static void show(struct virtio_user *v, int id)
+{
+  atomic_store(&v->call, id < 0 ? -1 : pg_vhost_peer_call());
+  atomic_store(&v->id, id);
+  atomic_fetch_add(&v->devices, 1);
+  eventfd_write(v->changed, 1);
+}
+
 static bool join(struct virtio_user *v, int peer)
 {
   bool joined = pg_vhost_start(&v->device, v->address.sun_path, &v->mac, v->pool,
                                v->offload, peer);
   if (joined) {
     atomic_store(&v->offloads, v->device.offloads);
-    atomic_store(&v->id, v->device.id);
+    show(v, v->device.id);
   } else if (!v->told && !pg_vhost_has_gone(peer)) {
     pg_logf(LOG_WARNING, "the peer at the socket '%s' doesn't answer, or can't use "
             "this memory; waiting for another", v->address.sun_path);
@@ -112,7 +102,7 @@ static bool join(struct virtio_user *v, int peer)
 static void part(struct virtio_user *v)
 {
   struct port_stats last = {0};
-  atomic_store(&v->id, -1);
+  show(v, -1);
   if (!atomic_load(&v->closing))
     pg_clock_await_all();
   pthread_mutex_lock(&v->lock);
@@ -217,7 +207,7 @@ static void remove_socket(const struct virtio_user *v)
 
 static void free_state(struct virtio_user *v)
 {
-  int fds[] = {v->listener, v->first, v->stop};
+  int fds[] = {v->listener, v->first, v->stop, v->changed};
   remove_socket(v);
   for (size_t i = 0; i < RTE_DIM(fds); i++)
     if (fds[i] >= 0)
@@ -269,7 +259,7 @@ static int find_server(struct virtio_user *v, bool waits)
 /* Find or wait for peers; with one that is there already the port can be used at once. */
 static int begin(struct virtio_user *v, bool serves, bool waits)
 {
-  if (v->stop < 0)
+  if (v->stop < 0 || v->changed < 0)
     return pg_fail("no descriptor for it: %s", strerror(errno));
   if ((serves ? serve(v) : find_server(v, waits)) < 0)
     return -1;
@@ -297,10 +287,12 @@ int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool o
   v->told = !serves; /* of the first */
   v->pool = pool;
   atomic_init(&v->id, -1);
+  atomic_init(&v->call, -1);
   pthread_mutex_init(&v->lock, NULL);
   sem_init(&v->tried, 0, 0);
   rte_eth_random_addr(v->mac.addr_bytes);
   v->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  v->changed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   pg_port_own(port, &driver, v);
   port->tidy = 1;
   snprintf(port->name, sizeof port->name, "virtio-user:%s", path);

@@ -11,3 +11,5 @@ struct port;
 
 int pg_virtio_user_open(struct port *port, const char *path, bool serves, bool offload,
                         bool waits, void *pool);
+int32_t pg_virtio_user_descriptors(const struct port *port, int32_t fds[2]);
+uint32_t pg_virtio_user_notify(const struct port *port, bool on);
