@@ -59,7 +59,8 @@ local KernelTun = element.define{
 
 function KernelTun:configure(a)
   local prefix = a.ADDR and 2 ^ (32 - a.ADDR.length)
-  self.address = a.ADDR and ("%s/%d"):format(wire.ip_text(a.ADDR.address), a.ADDR.length)
+  self.address = a.ADDR
+    and ("%s/%d"):format(wire.ip_text(a.ADDR.address), a.ADDR.length)
   self.gateway = a.GATEWAY ~= 0 and wire.ip_text(a.GATEWAY) or nil
   self.mtu, self.burst, self.ether = a.MTU, a.BURST, a.ETHER
   self.wanted_name = a.DEVNAME or a.DEV_NAME or ""
