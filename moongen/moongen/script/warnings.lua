@@ -23,20 +23,34 @@ local function look_at_rates()
   end
 end
 
-local function look_at_queue(q, kind)
-  if q.in_turns ~= IN_TURNS then return end
-  q.in_turns = TOLD
-  log:warn("[%s: id=%d, qid=%d]: two tasks use it; give each a queue of its own, or "
-    .. "counts and rates are wrong", kind, q.device.id, q.qid)
+-- Those of `n` queues that tasks use in turn and that hasn't been said of.
+local function in_turns(queues, n)
+  local list = {}
+  for i = 0, n - 1 do
+    if queues[i].in_turns == IN_TURNS then list[#list + 1] = queues + i end
+  end
+  return list
 end
 
---- Warn of what hasn't been warned of yet.
+local function warn_of(list, kind)
+  for _, q in ipairs(list) do
+    q.in_turns = TOLD
+    log:warn("[%s: id=%d, qid=%d]: two tasks use it; give each a queue of its own, or "
+      .. "counts and rates are wrong", kind, q.device.id, q.qid)
+  end
+end
+
+--- Warn of what hasn't been warned of yet. (Where a script sends, then receives, that
+--- is the order of the warnings: what it noted last is looked at first.)
 function warnings.look()
   look_at_rates()
   for id = 0, native.count() - 1 do
     local d = native.get(id)
-    for i = 0, d ~= nil and d.nrx - 1 or -1 do look_at_queue(d.rx + i, "RxQueue") end
-    for i = 0, d ~= nil and d.ntx - 1 or -1 do look_at_queue(d.tx + i, "TxQueue") end
+    if d ~= nil then
+      local received = in_turns(d.rx, d.nrx)
+      warn_of(in_turns(d.tx, d.ntx), "TxQueue")
+      warn_of(received, "RxQueue")
+    end
   end
 end
 
