@@ -12,8 +12,9 @@ local messages = require("core.cpus.messages")
 local Worker = {}
 Worker.__index = Worker
 
-local PATIENCE_SECONDS = 30 -- for an answer
-local WAIT_SECONDS = 0.05
+--- How long it may take to answer.
+Worker.PATIENCE_SECONDS = 30
+local WAIT_SECONDS = 0.05 -- at once
 local MODULE = "core.cpus.worker_main"
 
 --- Start a worker for apps placed on CPU number `cpu`; `setup` is what it is told
@@ -22,17 +23,25 @@ function Worker.start(cpu, setup)
   local handle = C.pg_worker_start(cpu, affinity.cpu_for(cpu), MODULE,
     package.path, package.cpath)
   if handle == nil then failure.raise("%s", ffi.string(C.pg_error())) end
-  local self = setmetatable({cpu = cpu, handle = handle, said = {}}, Worker)
+  local self = setmetatable({cpu = cpu, handle = handle, said = {}, number = 0,
+                             awaited = {}, answers = {}}, Worker)
   self:ask(setup)
   return self
 end
 
---- Send a message (a table of plain data).
+--- Send a message (a table of plain data); its number, by which it is answered. One
+--- that is `silent` has no answer.
 function Worker:tell(message)
+  if not message.silent then
+    self.number = self.number + 1
+    message.number = self.number
+    self.awaited[self.number] = true
+  end
   local text = messages.encode(message)
   if not C.pg_worker_post(self.handle, C.TO_WORKER, text, #text) then
     failure.raise("no memory for a message to the worker on CPU %d", self.cpu)
   end
+  return message.number
 end
 
 local function next_message(self)
@@ -47,16 +56,23 @@ local function next_message(self)
   return messages.decode(text)
 end
 
+-- Take what the worker has sent next, if there is something. An answer that nobody
+-- awaits any more comes too late, and is dropped.
+local function receive(self)
+  local message = next_message(self)
+  if not message then return false end
+  if message.said then
+    table.insert(self.said, message)
+  elseif self.awaited[message.number] then
+    self.awaited[message.number] = nil
+    self.answers[message.number] = message
+  end
+  return true
+end
+
 --- What the worker has said of its own accord since the last call: a list.
 function Worker:heard()
-  while self.handle.waiting[C.FROM_WORKER] > 0 do
-    local message = next_message(self)
-    if message and not message.said then
-      self.answered = message -- while the main thread goes on in its midst
-    elseif message then
-      table.insert(self.said, message)
-    end
-  end
+  while self.handle.waiting[C.FROM_WORKER] > 0 do receive(self) end
   local said = self.said
   self.said = {}
   return said
@@ -78,40 +94,42 @@ local function check_alive(self, until_time)
     failure.raise("the worker on CPU %d has ended", self.cpu)
   end
   if C.pg_monotonic() > until_time then
-    failure.raise("the worker on CPU %d hasn't answered for %d s: one of its apps "
-      .. "doesn't return", self.cpu, PATIENCE_SECONDS)
+    failure.raise("the worker on CPU %d hasn't answered for %g s: one of its apps "
+      .. "doesn't return", self.cpu, Worker.PATIENCE_SECONDS)
   end
 end
 
---- The answer to the last message. Until it comes the main thread may go on
---- (core.lib.meanwhile).
-function Worker:answer()
-  local until_time = C.pg_monotonic() + PATIENCE_SECONDS
-  while true do
-    local message = self.answered or next_message(self)
-    self.answered = nil
-    if message and not message.said then return message end
-    if message then
-      table.insert(self.said, message)
-    else
+local function wait(self, number)
+  local until_time = C.pg_monotonic() + Worker.PATIENCE_SECONDS
+  while not self.answers[number] do
+    if not receive(self) then
       check_alive(self, until_time)
       meanwhile.pause()
-      if not (self.answered or meanwhile.serving()) then
+      if not (self.answers[number] or meanwhile.serving()) then
         C.pg_worker_wait(self.handle, C.FROM_WORKER, WAIT_SECONDS)
       end
     end
   end
 end
 
---- Send a message and wait for the answer. If that is a failure, raise it.
-function Worker:ask(message)
-  self:tell(message)
-  return self:hear_out()
+--- The answer to the message of that number. Until it comes the main thread may go on
+--- (core.lib.meanwhile).
+function Worker:answer(number)
+  local ok, err = pcall(wait, self, number)
+  local answer = self.answers[number]
+  self.awaited[number], self.answers[number] = nil, nil
+  if not ok then error(err, 0) end
+  return answer
 end
 
---- The answer to the last message, as answer(); if it is a failure, raise it.
-function Worker:hear_out()
-  local answer = self:answer()
+--- Send a message and wait for the answer. If that is a failure, raise it.
+function Worker:ask(message)
+  return self:hear_out(self:tell(message))
+end
+
+--- As answer(); if it is a failure, raise it.
+function Worker:hear_out(number)
+  local answer = self:answer(number)
   if answer.failure then
     if answer.status == 2 then failure.usage("%s", answer.failure) end
     failure.raise("%s", answer.failure)
@@ -122,7 +140,7 @@ end
 --- Let the thread end, and wait until it has.
 function Worker:stop()
   if self:is_given_up() then return end -- it never will
-  if not C.pg_worker_ended(self.handle) then self:tell{what = "end"} end
+  if not C.pg_worker_ended(self.handle) then self:tell{what = "end", silent = true} end
   C.pg_worker_join(self.handle)
 end
 

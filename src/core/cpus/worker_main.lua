@@ -139,6 +139,7 @@ local function handle(message)
     answer = on[message.what](message) or {}
   end, failure.explain)
   if not ok then answer = {failure = tostring(err), status = err.status} end
+  answer.number = message.number
   if not message.silent then post(answer) end
 end
 

@@ -82,14 +82,14 @@ function workers.ask_all(cpus, message_of)
     local worker = by_cpu[cpu]
     if worker and not worker:is_given_up() then
       try(function ()
-        worker:tell(message_of(cpu))
-        asked[#asked + 1] = cpu
+        asked[#asked + 1] = {cpu = cpu, number = worker:tell(message_of(cpu))}
       end)
     end
   end
-  for _, cpu in ipairs(asked) do
-    local worker = by_cpu[cpu]
-    answers[cpu] = try(unless_given_up, worker, pcall(worker.hear_out, worker))
+  for _, one in ipairs(asked) do
+    local worker = by_cpu[one.cpu]
+    answers[one.cpu] = try(unless_given_up, worker,
+      pcall(worker.hear_out, worker, one.number))
   end
   if failed then error(err, 0) end
   return answers
@@ -260,9 +260,12 @@ end
 function workers.pause()
   running = false
   pace.only_control(false)
-  for _, cpu in ipairs(workers.places()) do by_cpu[cpu]:tell{what = "pause"} end
+  local numbers = {}
   for _, cpu in ipairs(workers.places()) do
-    unless_given_up(by_cpu[cpu], pcall(by_cpu[cpu].answer, by_cpu[cpu]))
+    numbers[cpu] = by_cpu[cpu]:tell{what = "pause"}
+  end
+  for cpu, number in pairs(numbers) do
+    unless_given_up(by_cpu[cpu], pcall(by_cpu[cpu].answer, by_cpu[cpu], number))
   end
   workers.tend()
 end
