@@ -2,10 +2,12 @@
  *
  * A thread that touches memory before a packet's thread does, one for the process. Where
  * it comes late, or there is none (before DPDK is started), the other one waits for the
- * page itself. Of files, whose memory is in small pages as a rule, it has the kernel make
- * large ones (MADV_COLLAPSE, Linux 6.1), which takes no setting and no privilege: but while
- * it does nobody gets at them, so those that are in use stay small. It runs on the CPUs that DPDK's control threads have: where the process
- * has but one, packets wait nevertheless.
+ * page itself. It runs on the CPUs that DPDK's control threads have: where the process has
+ * but one, packets wait nevertheless.
+ *
+ * Files' memory is in small pages as a rule. The thread has the kernel make large ones
+ * (MADV_COLLAPSE, Linux 6.1), which takes no setting and no privilege. While it does nobody
+ * gets at them, so those that are in use stay small.
  */
 #define _GNU_SOURCE
 #include <errno.h>
