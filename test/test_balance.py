@@ -82,8 +82,10 @@ class Flood(Traffic):
 def packets(path):
     """(source address and ports, destination address, number) of each packet of the file."""
     data, at = path.read_bytes(), 24
-    while at < len(data):
+    while at + 16 <= len(data):
         size = struct.unpack_from("<I", data, at + 8)[0]
+        if at + 16 + size > len(data):  # it is being written
+            return
         frame = data[at + 16:at + 16 + size]
         at += 16 + size
         yield frame[26:30] + frame[34:36], frame[30:34], struct.unpack(">I", frame[42:46])[0]

@@ -162,7 +162,7 @@ def test_little_memory_means_fewer_packets(mb):
 
 
 def test_too_little_memory_is_told():
-    result = perigee("--eal", "--no-huge -m 16", "echo", "null", 1, 0.1)
+    result = perigee("--eal", "--no-huge -m 12", "echo", "null", 1, 0.1)
     assert result.returncode == 1
     assert re.search(r"^perigee: app 'port': no memory for 512 more packets.*; ask for fewer",
                      result.stderr, re.M)

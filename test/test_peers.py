@@ -132,8 +132,9 @@ def served(tmp_path):
 
 
 def connect(tmp_path):
+    """A connection; the socket's file may be there before its server listens."""
     peer = socket.socket(socket.AF_UNIX)
-    peer.connect(str(tmp_path / "socket"))
+    wait_until(lambda: peer.connect_ex(str(tmp_path / "socket")) == 0, "a server")
     return peer
 
 

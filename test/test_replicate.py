@@ -45,8 +45,8 @@ def test_tcp_goes_on_through_the_other_host(tmp_path, replicated):
             with net.router(b) as other:
                 other.wait_for_engine()
                 if not replicated:  # the test could fail
-                    client.sendall(CHUNK)
                     with pytest.raises(ConnectionResetError):
+                        client.sendall(CHUNK)
                         client.recv(1)
                     return
                 other.wait_for("nat goes on with 2 of 2 records")

@@ -250,7 +250,8 @@ def test_the_last_good_nfv_is_started_when_the_newest_is_wrong(place):
         wait_until(lambda: place.is_remembered("nfv.conf", NFV), "the memory")
     file.write_text("return {{}}\n")
     with place.program(*command) as process:
-        assert BETTER in process.said and "has no port_id" in process.said
+        process.wait_for(BETTER)
+        assert "has no port_id" in process.said
         assert place.runs(process) == NFV and place.is_last_good()
         file.write_text(NFV + "-- another\n")
         process.wait_for(GOOD_AGAIN)
