@@ -138,7 +138,7 @@ void pg_flow_touch_begin(void)
   pthread_mutex_unlock(&lock);
 }
 
-static void add(struct job job)
+static void add_job(struct job job)
 {
   pthread_mutex_lock(&lock);
   if (thread == RUNS && waiting < MOST_JOBS) {
@@ -152,14 +152,14 @@ static void add(struct job job)
 /* Touch these bytes, which are memory until pg_flow_touch_forget(), some time soon. */
 void pg_flow_touch_ahead(uint8_t *at, uint64_t bytes)
 {
-  add((struct job){.at = at, .bytes = bytes});
+  add_job((struct job){.at = at, .bytes = bytes});
 }
 
 /* Have these bytes of a file, a large page, some time soon, until
  * pg_flow_touch_forget(). */
 void pg_flow_fill_ahead(struct flow_memory *m, uint64_t from, uint64_t bytes)
 {
-  add((struct job){m->at + from, bytes, from, m});
+  add_job((struct job){m->at + from, bytes, from, m});
 }
 
 /* Touch nothing there any more. */

@@ -6,13 +6,13 @@
  */
 #include "find.h"
 
-enum { BITS = 64, PAGE = 4096 };
+enum { BITS = 64, FILE_PAGE = 4096 };
 
 /* Where records lie in a file whose bits begin at `bits`. */
 uint64_t pg_flow_records_begin(uint64_t bits, uint64_t most)
 {
   uint64_t bytes = (most / BITS + 1) * sizeof(uint64_t);
-  return bits + (bytes + PAGE - 1) / PAGE * PAGE;
+  return bits + (bytes + FILE_PAGE - 1) / FILE_PAGE * FILE_PAGE;
 }
 
 /* Room for `most` records of `size` bytes, at least 8; `age_at` is where their age is, or
