@@ -98,14 +98,18 @@ local function status_of(ok, err)
   return err.status
 end
 
+-- What went wrong beside that, or nil: it is told, and the status with it.
+local function status_with(sentence)
+  if not sentence then return 0 end
+  io.stderr:write("perigee: ", sentence, "\n")
+  return 1
+end
+
 local function finish(status)
   local stuck = tasks.end_all(PATIENCE_SECONDS)
   if C.mg_exit_wanted() > 0 then status = math.max(status, C.mg_exit_wanted()) end
   status = math.max(status, tasks.status or 0)
-  if ends.failure() then
-    io.stderr:write("perigee: ", ends.failure(), "\n")
-    status = math.max(status, 1)
-  end
+  status = math.max(status, status_with(ends.failure()))
   if #stuck > 0 then
     -- They may use anything; what is in files by now stays there.
     io.stdout:flush()
@@ -133,12 +137,8 @@ function master.run(script, words)
   require("moongen.pacing.rates").tell()
   exits.remove()
   package.loaded["core.engine.account"] = nil -- that of an engine, which isn't used
-  local lost = ports.close_all(stuck)
-  local misuse = not stuck and checked.rest(pools.all()) or nil
-  for _, sentence in pairs{lost = lost, misuse = misuse} do
-    io.stderr:write("perigee: ", sentence, "\n")
-    status = math.max(status, 1)
-  end
+  status = math.max(status, status_with(ports.close_all(stuck)),
+    status_with(not stuck and checked.rest(pools.all()) or nil))
   if not stuck and status == 0 then leaks.tell() end
   if stuck then
     if examined and status == 0 then

@@ -40,8 +40,8 @@ local function warn_of(list, kind)
   end
 end
 
---- Warn of what hasn't been warned of yet. (Where a script sends, then receives, that
---- is the order of the warnings: what it noted last is looked at first.)
+--- Warn of what hasn't been warned of yet. (Receive queues are looked at first and
+--- warned of last: a script that sends, then receives, is warned in that order.)
 function warnings.look()
   look_at_rates()
   for id = 0, native.count() - 1 do

@@ -14,7 +14,7 @@ Worker.__index = Worker
 
 --- How long it may take to answer.
 Worker.PATIENCE_SECONDS = 30
-local WAIT_SECONDS = 0.05 -- at once
+local WAIT_SECONDS = 0.05 -- between looks whether it is alive
 local MODULE = "core.cpus.worker_main"
 
 --- Start a worker for apps placed on CPU number `cpu`; `setup` is what it is told

@@ -26,8 +26,9 @@ local MOST_IN_VAIN = 3         -- wake-ups without a packet, in a row
 local LEAST_ASKED, SHARE_ASKED = 0.01, 1 / 8
 local SHARE_AT_REST = 1 / 8    -- of the time without a packet
 -- So long before something is due at a time (an app's due_at()) the engine is awake,
--- and looks without a pause: half as long again as half of its sleeps were too long.
--- (The longest say nothing: others had the CPU then, and would have if it were awake.)
+-- and looks without a pause: the median of how much too long it slept, and half of that
+-- more. (The longest say nothing: others had the CPU then, and would have if it were
+-- awake.)
 local LEAST_AWAKE, MOST_AWAKE, SAFETY = 60e-6, 500e-6, 1.5
 local LEARNED = 1 / 64
 

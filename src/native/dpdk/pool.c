@@ -12,27 +12,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
-#include <rte_malloc.h>
 #include <rte_mbuf.h>
-#include <rte_memzone.h>
 #include <rte_mempool.h>
 
 #include "../api.h"
 #include "../log.h"
 #include "internal.h"
+#include "pool_memory.h"
 #include "ring_count.h"
 
 enum {
-  ELEMENT_SIZE = sizeof(struct rte_mbuf) + PACKET_NOTES + PACKET_MAX_HEADROOM +
-                 PACKET_MAX_PAYLOAD,
   CACHE_SIZE = RTE_MEMPOOL_CACHE_MAX_SIZE,
-  PAGE_SIZE = 4096,
-  FEWEST_PACKETS = 512,
-  USUAL_PACKETS = 8192, /* to grow so far isn't worth a line */
-  RESERVE_BYTES = 8 << 20
+  USUAL_PACKETS = 8192 /* to grow so far isn't worth a line */
 };
 
 /* In the order they were made; none ever goes. */
@@ -68,70 +61,6 @@ static uint32_t populated(const struct rte_mempool *pool)
   return __atomic_load_n(&pool->populated_size, __ATOMIC_RELAXED);
 }
 
-static uint32_t element_size(void)
-{
-  return ELEMENT_SIZE + pg_guard_bytes();
-}
-
-/* Give memory for `n` more packets to the pool; the number added, or -1. */
-static int populate(struct rte_mempool *pool, int32_t node, uint32_t n)
-{
-  static unsigned chunk;
-  char name[RTE_MEMZONE_NAMESIZE];
-  size_t bytes = (size_t)rte_mempool_calc_obj_size(element_size(),
-                                                   pool->flags, NULL) * n;
-  snprintf(name, sizeof name, "packets_%u", chunk);
-  const struct rte_memzone *zone = rte_memzone_reserve_aligned(
-    name, bytes, pg_numa_memory(node), RTE_MEMZONE_SIZE_HINT_ONLY, PAGE_SIZE);
-  if (!zone)
-    return pg_fail("no memory for %u more packets (%zu MB)", n, bytes >> 20);
-  chunk++;
-  int added = rte_mempool_populate_virt(
-    pool, zone->addr, zone->len,
-    rte_eal_has_hugepages() ? zone->hugepage_sz : PAGE_SIZE, NULL, NULL);
-  if (added <= 0) {
-    rte_memzone_free(zone);
-    return pg_fail("no memory for %u more packets: %s", n,
-                   rte_strerror(added ? -added : rte_errno));
-  }
-  return added;
-}
-
-static int too_small(void)
-{
-  return pg_fail("DPDK has less than %d MB of memory", RESERVE_BYTES >> 20);
-}
-
-/* The same as below without hugepages: all memory that there is can be asked for. What
- * rte_free() gets is filled with zeros, and would be the process's from then on. */
-static int fill_plain(struct rte_mempool *pool, int32_t node, uint32_t n)
-{
-  struct rte_malloc_socket_stats memory = {0};
-  size_t each = rte_mempool_calc_obj_size(element_size(), pool->flags, NULL);
-  rte_malloc_get_socket_stats(RTE_MAX(pg_numa_memory(node), 0), &memory);
-  if (memory.greatest_free_size < RESERVE_BYTES)
-    return too_small();
-  while (n / 2 >= FEWEST_PACKETS && each * n > memory.greatest_free_size - RESERVE_BYTES)
-    n /= 2;
-  if (each * n > memory.greatest_free_size - RESERVE_BYTES)
-    return pg_fail("no memory for %u more packets (%zu MB)", n, each * n >> 20);
-  return populate(pool, node, n);
-}
-
-/* Give memory for `n` more packets, or half of that and so on where it is short. */
-static int fill(struct rte_mempool *pool, int32_t node, uint32_t n)
-{
-  if (!rte_eal_has_hugepages())
-    return fill_plain(pool, node, n);
-  /* Ports need memory too: DPDK panics when it has none for them. */
-  void *reserve = rte_malloc_socket("reserve", RESERVE_BYTES, 0, pg_numa_memory(node));
-  int added = reserve ? populate(pool, node, n) : too_small();
-  while (reserve && added < 0 && n / 2 >= FEWEST_PACKETS)
-    added = populate(pool, node, n /= 2);
-  rte_free(reserve);
-  return added;
-}
-
 static struct rte_mempool *make(int32_t node, uint32_t initial, uint32_t max)
 {
   struct rte_pktmbuf_pool_private room = {
@@ -140,7 +69,7 @@ static struct rte_mempool *make(int32_t node, uint32_t initial, uint32_t max)
   char name[RTE_MEMPOOL_NAMESIZE];
   snprintf(name, sizeof name, "packets%d", pools_made());
   struct rte_mempool *pool = rte_mempool_create_empty(
-    name, max, element_size(), CACHE_SIZE, sizeof room, pg_numa_memory(node), 0);
+    name, max, pg_pool_element_size(), CACHE_SIZE, sizeof room, pg_numa_memory(node), 0);
   if (!pool) {
     pg_fail("no memory for a pool of %u packets: %s", max, rte_strerror(rte_errno));
     return NULL;
@@ -149,7 +78,7 @@ static struct rte_mempool *make(int32_t node, uint32_t initial, uint32_t max)
     pg_fail("DPDK doesn't take the mempool driver " PG_PACKET_OPS);
   } else {
     rte_pktmbuf_pool_init(pool, &room);
-    if (fill(pool, node, RTE_MIN(initial, max)) > 0)
+    if (pg_pool_fill(pool, node, RTE_MIN(initial, max)) > 0)
       return pool;
   }
   rte_mempool_free(pool);
@@ -251,9 +180,9 @@ static int grow(struct rte_mempool *pool)
   if (room == 0)
     return pg_fail("all %u packets are in use", pool->size);
   want = RTE_MIN(want, room);
-  int added = populate(pool, pg_pool_node(pool), want);
-  return added > 0 || want / 2 < FEWEST_PACKETS
-    ? added : fill(pool, pg_pool_node(pool), want / 2);
+  int added = pg_pool_populate(pool, pg_pool_node(pool), want);
+  return added > 0 || want / 2 < POOL_LEAST_STEP
+    ? added : pg_pool_fill(pool, pg_pool_node(pool), want / 2);
 }
 
 static void tell(const struct rte_mempool *pool, uint32_t before)

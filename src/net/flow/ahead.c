@@ -42,7 +42,7 @@ void pg_flow_touch(uint8_t *at, uint64_t bytes)
     __atomic_fetch_or(at + i, 0, __ATOMIC_RELAXED);
 }
 
-/* What became of a part of a file that nobody uses yet, from errors. */
+/* Have a part of a file in a large page, unless it is in use; the outcome is counted. */
 static void fill(const struct job *j)
 {
   const struct flow_memory *m = j->memory;

@@ -4,7 +4,7 @@
  * need, which costs nothing. The first 2 MB are in small pages, what is behind in large
  * ones where the kernel has some: look-ups in small ones take half as long again. A large
  * page that is new to a virtual machine takes milliseconds, so another thread touches
- * it before it is needed. So it is with an array in a file (ahead.c).
+ * it before it is needed; of files, too (ahead.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
