@@ -82,6 +82,30 @@ def test_a_type_that_needs_shared_memory_is_refused_before_anything_changes(tmp_
                      re.MULTILINE)
 
 
+FLOWS = """
+FastUDPFlows(0, 60000, 60, 2:2:2:2:2:2, 10.0.0.1, 3:3:3:3:3:3, 10.0.0.2, 60000, 1, STOP true)
+  -> Strip(14) -> CheckIPHeader
+  -> nat :: IPRewriter(pattern 192.0.2.1-192.0.2.9 1024-65535 - - 0 1, drop);
+nat[0] -> Discard; nat[1] -> Discard; Idle -> [1] nat;
+DriverManager(wait_stop, print $(nat.size));
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system: wants root")
+def test_no_room_for_kept_records_is_told(tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    result = run("unshare", "--mount", "sh", "-c",
+                 f"mount -t tmpfs -o size=3m tmpfs {small} && PERIGEE_KEEP_ROOT={small} "
+                 f"{PERIGEE} --keep t click -e '{FLOWS}' && PERIGEE_KEEP_ROOT={small} "
+                 f"exec {PERIGEE} keep check t")
+    assert result.returncode == 0, result.stderr
+    assert 10000 < int(result.stdout.split()[0]) < 60000
+    assert result.stderr.count(
+        "--keep t: there is no room for more records (No space left on device): new ones "
+        "are refused, as by a full table") == 1, result.stderr
+
+
 # Takes as many of the process's mappings as there may be (vm.max_map_count), but for a few.
 FEW = """
 local ffi = require("ffi")

@@ -48,10 +48,10 @@ static void fill(const struct job *j)
   const struct flow_memory *m = j->memory;
   uint32_t *outcome = &fills.late, error = 0;
   uint64_t usable = __atomic_load_n(&m->usable, __ATOMIC_RELAXED);
-  if (usable <= j->from) { /* from there on: a file never has a hole */
-    error = (uint32_t)posix_fallocate(m->file - 1, (off_t)(m->begin + usable),
-                                      (off_t)(j->from + j->bytes - usable));
-    if (!error && madvise(j->at, j->bytes, COLLAPSE))
+  if (usable <= j->from && /* from there on: a file never has a hole */
+      !posix_fallocate(m->file - 1, (off_t)(m->begin + usable),
+                       (off_t)(j->from + j->bytes - usable))) {
+    if (madvise(j->at, j->bytes, COLLAPSE))
       error = (uint32_t)errno;
     outcome = error ? &fills.failed : &fills.large;
   }
@@ -67,7 +67,13 @@ struct flow_fills pg_flow_fills(void)
   pthread_mutex_lock(&lock);
   struct flow_fills now = fills;
   pthread_mutex_unlock(&lock);
+  now.no_room = __atomic_load_n(&fills.no_room, __ATOMIC_RELAXED);
   return now;
+}
+
+void pg_flow_note_no_room(int error)
+{
+  __atomic_store_n(&fills.no_room, (uint32_t)error, __ATOMIC_RELAXED);
 }
 
 static void serve(void)

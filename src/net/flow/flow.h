@@ -90,8 +90,9 @@ bool pg_flow_memory_share(struct flow_memory *m, uint64_t bytes, int32_t file,
                           uint64_t begin);
 
 /* ahead.c: large pages of files that another thread was asked for, and what became of
- * them: `late` ones had been needed before. `error`: why the kernel has made none. */
-struct flow_fills { uint32_t asked, large, late, failed, error; };
+ * them: of `late` ones the file had small pages, or no room. `error`: why the kernel has
+ * made none. `no_room`: why a file couldn't be extended when it was last tried, or 0. */
+struct flow_fills { uint32_t asked, large, late, failed, error, no_room; };
 struct flow_fills pg_flow_fills(void);
 
 /* records.c */

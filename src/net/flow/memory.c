@@ -81,6 +81,7 @@ static bool extend_file(struct flow_memory *m, uint64_t bytes)
                             (off_t)(bytes - m->usable));
   while (error == EINTR);
   if (error) {
+    pg_flow_note_no_room(error);
     errno = error;
     return false;
   }
