@@ -31,6 +31,7 @@ void pg_flow_fill_ahead(struct flow_memory *m, uint64_t from, uint64_t bytes)
   (void)m, (void)from, (void)bytes;
 }
 void pg_flow_touch_forget(uint8_t *at, uint64_t bytes) { (void)at, (void)bytes; }
+void pg_flow_note_no_room(int error) { (void)error; }
 
 static uint64_t seed;
 static uint64_t below(uint64_t n) { return pg_random(&seed) % n; }
