@@ -146,3 +146,44 @@ def test_a_path_too_long_for_an_address(tmp_path):
         program.terminate()
         program.wait()
     assert not path.exists()
+
+
+def balanced(packets):
+    came = packets["received"] + packets["allocated"]
+    return came == sum(packets[name] for name in (
+        "sent", "freed", "port_drops", "in_links", "in_rings", "held"))
+
+
+def test_counters_tell_of_links_drops_and_the_sum_over_packets(instance):
+    client = Client(instance.path)
+    counters = client.ask(do="counters")["answer"]
+    client.close()
+    assert balanced(counters["packets"])
+    carried = {spec.split(".")[0]: link for spec, link in counters["links"].items()}
+    dropped = counters["apps"]["half"]["drops"]["not wanted"]
+    assert dropped > 0 and dropped in range(carried["source"]["txpackets"] // 2 - 1024,
+                                            carried["source"]["txpackets"] // 2 + 1)
+    assert counters["engine"]["packets"] >= dropped
+
+
+PLACED = """
+config.app(c, "out", require("apps.port.port").Port, "null")
+config.link(c, "tee.more -> out.input")
+for _, name in ipairs{"tee", "last", "sink", "out"} do config.cpu(c, name, 1) end
+"""
+
+
+def test_counters_have_the_apps_of_all_cpus(tmp_path):
+    with graph(tmp_path, f"counted-{os.getpid()}", PLACED) as process:
+        client = Client(path_of(process.pid))
+
+        def sent():
+            told = client.ask(do="counters")["answer"]
+            return told["apps"]["out"]["counters"]["txpackets"] > 0 and told
+        counters = wait_until(sent, "packets sent by the port of CPU 1")
+        client.close()
+    assert set(counters["apps"]) == {"source", "half", "fwd", "tee", "last", "sink", "out"}
+    assert counters["ports"] == {"out": "null"}
+    [(cpu, figures)] = counters["cpus"].items()
+    assert cpu == "1" and figures["breaths"] > 0 and figures["packets"] > 0
+    assert counters["links"]["tee.more -> out.input"]["txpackets"] > 0

@@ -76,6 +76,7 @@ def test_requests_and_keys_are_those_of_the_schema(sockets):
 @pytest.mark.parametrize("program, request_", [
     ("run", {"do": "info"}),
     ("run", {"do": "graph", "id": "a"}),
+    ("run", {"do": "counters"}),
     ("run", {"do": "stop", "id": 1.5}),
     ("run", {"do": "configuration"}),
     ("run", {"do": "trace", "count": 1, "rate": 1000, "filter": "ip", "app": "source"}),
@@ -121,6 +122,7 @@ def test_what_the_schema_accepts_is_answered(sockets, program, request_):
     ("run", {}),
     ("run", {"do": 1}),
     ("run", {"do": "inf"}),
+    ("run", {"do": "counters", "app": "source"}),
     ("run", {"do": "trace", "count": 0}),
     ("run", {"do": "trace", "count": 1.5}),
     ("run", {"do": "trace", "count": "1"}),
@@ -175,3 +177,18 @@ def test_what_the_schema_refuses_is_refused(sockets, program, request_):
     answer = ask(sockets[program], request_)
     ANSWER.validate(answer)
     assert "error" in answer
+
+
+REPORTS = json.loads((ROOT / "doc" / "reports.schema.json").read_text())
+COUNTERS = jsonschema.Draft202012Validator(
+    {"$ref": "#/$defs/instance-counters", "$defs": REPORTS["$defs"]})
+
+
+@pytest.mark.parametrize("program", ["generate", "replay", "record", "connect", "run",
+                                     "click", "loadtest"])
+def test_every_program_tells_its_counters_in_one_shape(sockets, program):
+    counters = ask(sockets[program], {"do": "counters"})["answer"]
+    COUNTERS.validate(counters)
+    later = ask(sockets[program], {"do": "counters"})["answer"]
+    assert later["time"] > counters["time"]
+    assert later["engine"]["packets"] >= counters["engine"]["packets"]

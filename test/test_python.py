@@ -44,6 +44,12 @@ for words, sentence in [({"port": "nul"}, "'nul' isn't a port"),
 with perigee.Program("echo", "null:size=80", 2) as program:
     instance = program.instance()
     assert instance in perigee.instances()
+    before, now = instance.counters(), instance.counters()
+    assert now.ports == {"port": "null:size=80"} and now.drops == {} and now.cpus == {}
+    assert now.engine["packets"] > 0 and now.pps(since=before) >= 0
+    assert set(now.links) == set(instance.info()["links"])
+    assert now.apps["port"].counters["rxpackets"] > 0
+    assert instance.objects()["engine/breaths"] > 0
     packets = list(instance.capture(app="fwd1", filter="greater 80", limit=5))
     assert [p.length for p in packets] == [80] * 5 and len(packets[0].data) == 80
     try:

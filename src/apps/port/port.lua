@@ -175,7 +175,7 @@ end
 
 --- The open port, for another Lua state (core.move.transfer): it isn't closed.
 function Port:hand_over()
-  statistics.publish(self.shm, self:statistics(), self.description)
+  self:publish_counters()
   local data = plug.hand_over(self.description, self.port)
   data.token, data.lost = self.token, self.lost()
   return data
@@ -264,8 +264,11 @@ function Port:tick()
   local passed = self.port.rxpackets + self.port.txpackets
   if passed == self.passed and now < self.next_statistics and not change then return end
   self.passed, self.next_statistics = passed, now + QUIET_SECONDS
-  statistics.publish(self.shm, self:statistics(), self.description)
+  self:publish_counters()
 end
+
+--- Bring the counters in shared memory up to date.
+Port.publish_counters = statistics.publish
 
 --- Does it read a file that ends (if it reads at all)?
 function Port:ends()
@@ -288,12 +291,7 @@ end
 
 --- DPDK's statistics of the port, a table of numbers (rte_eth_stats_get), and
 --- Perigee's own drops by name.
-function Port:statistics()
-  local of = self.kind.received_bytes
-  return statistics.read(self.port, self.stats, self.lost(), of and function (packets)
-    return of(self.description, packets)
-  end)
-end
+Port.statistics = statistics.of
 
 --- Print the statistics.
 function Port:report()
@@ -308,7 +306,7 @@ function Port:stop()
   if self.kind.lingers and self.port.txpackets > 0 then
     C.pg_sleep(LINGER_SECONDS)
   end
-  statistics.publish(self.shm, self:statistics(), self.description)
+  self:publish_counters()
   plug.close(self.description, self.port)
 end
 

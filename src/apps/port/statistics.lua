@@ -96,8 +96,17 @@ function statistics.frame(interface)
   return frame
 end
 
---- Publish statistics (from read) of the parsed `port` in such a frame.
-function statistics.publish(frame, s, port)
+--- The statistics of a Port (apps.port.port).
+function statistics.of(app)
+  local of = app.kind.received_bytes
+  return statistics.read(app.port, app.stats, app.lost(), of and function (packets)
+    return of(app.description, packets)
+  end)
+end
+
+--- Publish those of a Port in its frame.
+function statistics.publish(app)
+  local frame, s, port = app.shm, app:statistics(), app.description
   counter.set(frame.rxpackets, s.ipackets)
   counter.set(frame.rxbytes, s.ibytes)
   counter.set(frame.rxdrop, s.imissed + s.rx_nombuf + s.rx_oversize + s.rx_nomem

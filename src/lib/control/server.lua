@@ -109,6 +109,12 @@ commands.graph = {
   end,
 }
 
+-- (Read in when it is asked for first: an idle process has no use for it.)
+commands.counters = {
+  arguments = {},
+  run = function () return require("lib.observe.counted").all() end,
+}
+
 commands.stop = {
   arguments = {},
   run = function (client) return {stopped = client:stop()} end,

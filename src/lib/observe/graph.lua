@@ -36,6 +36,13 @@ local function port_of(app)
   return text and tostring(text)
 end
 
+--- The port strings of apps that are ports: {[APP] = text}.
+function graph.ports()
+  local ports = {}
+  for name, app in pairs(engine.configuration.apps) do ports[name] = port_of(app) end
+  return ports
+end
+
 --- What is fused in this thread's engine, and why others aren't: {regions = a list of
 --- lists of names, reasons = {[NAME] = text}}.
 function graph.here()

@@ -175,8 +175,8 @@ end
 
 -- Requests that change nothing, use no file and tell no key. All others are for who has
 -- the token, not for all users of the machine (--no-token).
-local LOOKS = {info = true, graph = true, statistics = true, streams = true,
-  handlers = true}
+local LOOKS = {info = true, graph = true, counters = true, statistics = true,
+  streams = true, handlers = true}
 
 -- A request of the control socket (doc/control.md) that has one answer.
 function answers.control(self, request)

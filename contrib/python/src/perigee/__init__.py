@@ -10,6 +10,7 @@ reads and writes those of a Click configuration, and changes it while it runs.
 from perigee.click_socket import ClickSocket
 from perigee.connections import Connect, connect
 from perigee.control import Control
+from perigee.counters import AppCounters, Counters
 from perigee.errors import PerigeeError
 from perigee.generator import Generator, generate
 from perigee.handlers import Handler, Handlers
@@ -22,8 +23,9 @@ from perigee.reports import (ConnectReport, ConnectSide, Direction, GenerateRepo
                              LimitReport, Received, ReplayReport, Sent, Side)
 from perigee.stream import Stream
 
-__all__ = ["ClickSocket", "Connect", "ConnectReport", "ConnectSide", "Control", "Direction",
-           "GenerateReport", "Generator", "Handler", "Handlers", "Hop", "Instance", "Latency",
-           "LimitReport", "LoadTest", "Packet", "PerigeeError", "Program", "Received",
-           "Replay", "ReplayReport", "Sent", "Side", "Stream", "TracedPacket",
-           "connect", "find_limit", "generate", "instances", "replay", "run"]
+__all__ = ["AppCounters", "ClickSocket", "Connect", "ConnectReport", "ConnectSide",
+           "Control", "Counters", "Direction", "GenerateReport", "Generator", "Handler",
+           "Handlers", "Hop", "Instance", "Latency", "LimitReport", "LoadTest", "Packet",
+           "PerigeeError", "Program", "Received", "Replay", "ReplayReport", "Sent", "Side",
+           "Stream", "TracedPacket", "connect", "find_limit", "generate", "instances",
+           "replay", "run"]

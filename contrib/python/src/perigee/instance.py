@@ -7,6 +7,7 @@ from typing import Any
 
 from perigee import pcapng
 from perigee.control import Control
+from perigee.counters import Counters
 from perigee.errors import PerigeeError
 from perigee.handlers import Handlers
 
@@ -57,7 +58,7 @@ class Instance:
     control: str | None
     """The path of its control socket; None without one."""
     perigee: str | None = field(default=None, compare=False, repr=False)
-    """The program that is asked for counters."""
+    """The program that reads shared memory."""
 
     def connect(self) -> Control:
         """A connection to its control socket."""
@@ -87,8 +88,15 @@ class Instance:
         with self.connect() as control:
             return control.ask("reconfigure", text=text)
 
-    def counters(self) -> dict[str, Any]:
-        """All that it counts, by path, such as "engine/breaths"."""
+    def counters(self) -> Counters:
+        """What it has counted since it began: packets, links, apps, ports, engine."""
+        with self.connect() as control:
+            return Counters.of(control.ask("counters"))
+
+    def objects(self) -> dict[str, Any]:
+        """All that it has in shared memory, by path, such as "engine/breaths"; also of
+        a process without a control socket.
+        """
         from perigee.program import run_json
         return run_json("shm", "--json", self.pid, perigee=self.perigee)
 
