@@ -152,6 +152,15 @@ local function restore_in_lua(one)
   end
 end
 
+--- Use up to `most` records in C. False: there are no others.
+function former.step(one, most)
+  local item = one.item
+  local more = C.pg_keep_former_step(one.native, item.now(),
+    math.min(most, item.restore.most or ALL))
+  if item.restore.made then item.restore.made() end
+  return more
+end
+
 --- No more is asked for; what there is stays for former.close().
 function former.leave(job, one)
   tell(job, one)
@@ -167,7 +176,7 @@ end
 --- Use all records.
 function former.take_all(job, one)
   if one.in_c then
-    C.pg_keep_former_step(one.native, job.item.now(), ALL)
+    repeat until not former.step(one, ALL)
   else
     restore_in_lua(one)
   end

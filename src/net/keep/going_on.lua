@@ -72,8 +72,7 @@ end
 -- A step of the newest file's: it is the one that indexes ask first.
 local function step(job)
   local one, ends = job.waiting[1], C.pg_monotonic_ns() + STEP_NS
-  local now = job.item.now()
-  while C.pg_keep_former_step(one.native, now, AT_ONCE) do
+  while former.step(one, AT_ONCE) do
     if C.pg_monotonic_ns() >= ends then return end
   end
   if one.native.ask.forget then -- the table was cleared

@@ -10,6 +10,7 @@
 -- are numbers or strings (net.neighbor.key), MAC addresses strings of 6 bytes.
 
 local index = require("net.neighbor.index")
+local key = require("net.neighbor.key")
 local packet = require("core.packet")
 
 local cache = {}
@@ -49,6 +50,9 @@ local function most_entries(self)
   return most == 0 and cache.MOST or math.min(most, cache.LIMIT)
 end
 
+--- How many entries there may be.
+function Cache:most() return most_entries(self) end
+
 --- An empty cache, with these settings (above).
 function cache.new(settings)
   local self = {count = 0, length = 0, drops = 0, spare = {}, used = {}}
@@ -59,10 +63,15 @@ function cache.new(settings)
 end
 
 --- The entry for the address, or nil.
-function Cache:find(ip) return self.index:find(ip) end
+function Cache:find(ip)
+  return self.index:find(ip) or self.store and self.store:recall(key.of(ip))
+end
 
 --- The same of the address of `n` bytes at the pointer.
-function Cache:find_at(pointer, n) return self.index:find_at(pointer, n) end
+function Cache:find_at(pointer, n)
+  return self.index:find_at(pointer, n)
+    or self.store and self.store:recall(key.at(pointer, n))
+end
 
 -- Entries, the oldest first -------------------------------------------------------
 --
@@ -125,10 +134,14 @@ function Cache:by_age()
   return all
 end
 
---- It was heard of then; `expires` is until when it is known for.
-function Cache:date(e, now)
+local function set_date(self, e, now)
   e.live_at = now
   e.expires = not e.known and -1 or self.timeout == 0 and NEVER or now + self.timeout
+end
+
+--- It was heard of then; `expires` is until when it is known for.
+function Cache:date(e, now)
+  set_date(self, e, now)
   if self.store then self.store:note(e) end
 end
 
@@ -177,18 +190,37 @@ end
 --- Remove everything.
 function Cache:clear()
   for e in self:each() do self:remove(e) end
+  if self.store then self.store:clear() end
+end
+
+-- A new entry, before that one, or the newest.
+local function make(self, ip, now, before)
+  if self.count >= most_entries(self) then self:slim(now, 1) end
+  local e = {ip = ip, known = false, polls = 0, polled_at = -NEVER, packets = {},
+    live_at = now, expires = -1, in_use = false}
+  self.index:put(e)
+  self.count = self.count + 1
+  link_before(self.spare, e, before)
+  return e
 end
 
 --- The entry for the address, which is made if there is none.
 function Cache:ensure(ip, now)
   local e = self:find(ip)
   if e then return e end
-  if self.count >= most_entries(self) then self:slim(now, 1) end
-  e = {ip = ip, known = false, polls = 0, polled_at = -NEVER, packets = {},
-       live_at = now, expires = -1, in_use = false}
-  self.index:put(e)
-  self.count = self.count + 1
-  link_before(self.spare, e)
+  e = make(self, ip, now)
+  self.changed(e)
+  return e
+end
+
+--- The store has got that neighbour, heard of then: it has an entry, as the oldest or
+--- the newest if there was none.
+function Cache:restore(ip, mac, heard, is_oldest)
+  local e = self.index:find(ip)
+    or make(self, ip, heard, is_oldest and self.spare.oldest or nil)
+  if e.known then return e end
+  e.mac, e.known = mac, true
+  set_date(self, e, heard)
   self.changed(e)
   return e
 end

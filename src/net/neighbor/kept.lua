@@ -1,7 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Neighbour caches that outlive the process (net.keep). What a cache knows is written
--- down in a table of net.flow, too, whenever it changes, which is seldom.
+-- down in a table of net.flow, too, whenever it changes, which is seldom. Of many that
+-- a former process knew, each comes into that table when it is looked for, the others
+-- in steps (net.keep.going_on), and gets its entry then.
 
+local C = require("core.declare")("net/neighbor/neighbor.h")
 local bytes = require("net.wire.bytes")
 local ffi = require("ffi")
 local flow = require("net.flow.flow")
@@ -10,7 +13,7 @@ local tables = require("net.keep.tables")
 
 local kept = {}
 
-local LAYOUT = "neighbor 1" -- of the record below: another number with each change
+local LAYOUT = "neighbor 1" -- of struct neighbor_record: another with each change
 local FOR_EVER = 2 ^ 40 -- milliseconds
 
 -- The value is the MAC address as a number, so that it changes by one store; 0: none.
@@ -21,26 +24,73 @@ local mac = ffi.new("uint8_t[6]")
 local Store = {}
 Store.__index = Store
 
-local function new_store(cache, scale)
-  local timeout = cache.timeout == 0 and FOR_EVER or math.ceil(cache.timeout * scale)
-  return setmetatable({scale = scale, timeout = timeout,
-    flows = flow.new{key = key.type, value = "uint64_t", full = "evict",
-      limit = cache.index.limit, ages = {timeout}}}, Store)
+local function new_store(cache, o)
+  local timeout = cache.timeout == 0 and FOR_EVER or math.ceil(cache.timeout * o.scale)
+  local flows = flow.new{key = key.type, value = "uint64_t", full = "evict",
+    limit = cache.index.limit, ages = {timeout}}
+  local into = ffi.new("struct neighbor_into", {table = flows.table})
+  return setmetatable({cache = cache, o = o, timeout = timeout, flows = flows,
+    into = into}, Store)
+end
+
+local function mac_of(value)
+  bytes.write48(mac, tonumber(value))
+  return ffi.string(mac, 6)
 end
 
 --- The entry is what it is: known, and heard of then.
 function Store:note(e)
   if not e.known then return self:forget(e) end
-  local number = self.flows:add(key.of(e.ip), math.floor(e.live_at * self.scale))
+  local number = self.flows:add(key.of(e.ip), math.floor(e.live_at * self.o.scale))
   if number == 0 then return end
   ffi.copy(mac, e.mac, 6)
   self.flows.record[number].value = bytes.read48(mac)
+  self.into.made = 0 -- it has an entry
 end
 
 --- The entry isn't known any more.
 function Store:forget(e)
   local number = self.flows:find(key.of(e.ip))
   if number ~= 0 then self.flows:remove(number) end
+  self.into.made = 0
+end
+
+--- Nothing is known, nor waits.
+function Store:clear() self.flows:clear() end
+
+-- When the neighbour of a record was heard of, in the cache's unit.
+local function heard_at(self, record)
+  local heard = tonumber(record.age.expiry - self.timeout) / self.o.scale
+  return math.min(heard, self.latest)
+end
+
+-- What C has put into the table gets entries: the last one.
+local function make_entries(self, is_oldest)
+  local into, e = self.into, nil
+  for i = 0, into.made - 1 do
+    local record = self.flows.record[into.number[i]]
+    e = self.cache:restore(key.address(record.key), mac_of(record.value),
+      heard_at(self, record), is_oldest)
+    if self.o.used then self.o.used(e) end
+  end
+  into.made = 0
+  return e
+end
+
+-- The time now, in milliseconds.
+local function now_of(self)
+  self.latest = self.o.now()
+  self.into.count, self.into.most = self.cache.count, self.cache:most()
+  return math.floor(self.latest * self.o.scale)
+end
+
+--- A former process may have known that key: its entry, or nil.
+function Store:recall(k)
+  if self.flows.table.index.former == nil then return nil end
+  self.latest, self.into.count = self.o.now(), 0 -- the cache makes room
+  self.into.most = 1
+  self.flows:find(k)
+  return make_entries(self, false)
 end
 
 -- Going on ------------------------------------------------------------------------
@@ -55,40 +105,40 @@ local function check(record)
   if number >= 2ULL ^ 48 then return tables.BAD end
 end
 
-local function mac_of(value)
-  bytes.write48(mac, tonumber(value))
-  return ffi.string(mac, 6)
+-- How C restores records, so that many can wait.
+local function in_c(store)
+  local restore = tables.in_c(store.flows, C.pg_neighbor_restore,
+    function () return store.into end, {[C.NEIGHBOR_PASSED] = tables.PASS})
+  restore.most = C.NEIGHBOR_AT_ONCE
+  function restore.made() make_entries(store, true) end
+  return restore
 end
 
 --- An item for net.keep of the cache. `o`: of; now(), in the cache's unit; scale: the
 --- milliseconds of that, by CLOCK_MONOTONIC; used(entry), optional, for each that goes
---- on; wants(ip), optional: is it an address that may be asked for?
+--- on; wants(ip), optional: is it an address that may be asked for? With that all are
+--- there before packets come.
 function kept.item(cache, o)
-  local store = new_store(cache, o.scale)
+  local store = new_store(cache, o)
   local flows = store.flows
   cache.store = nil
   for e in cache:each() do
     if e.known then store:note(e) end
   end
   cache.store = store
-  local latest
-  local function used(record)
-    local heard = tonumber(record.age.expiry - store.timeout) / o.scale
-    local e = cache:insert(key.address(record.key), mac_of(record.value),
-      math.min(heard, latest))
-    if o.used then o.used(e) end
-  end
   return tables.item{of = o.of, layout = LAYOUT, flows = flows,
     check = function (record)
       local problem = check(record)
       if problem ~= nil then return problem end
       if o.wants and not o.wants(key.address(record.key)) then return tables.PASS end
-      if cache:find(key.address(record.key)) then return tables.PASS end
     end,
-    now = function ()
-      latest = o.now()
-      return math.floor(latest * o.scale)
-    end, used = used}
+    now = function () return now_of(store) end,
+    used = function (record)
+      local e = cache:restore(key.address(record.key), mac_of(record.value),
+        heard_at(store, record))
+      if o.used then o.used(e) end
+    end,
+    restore = not o.wants and in_c(store) or nil}
 end
 
 return kept

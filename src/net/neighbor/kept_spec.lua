@@ -1,4 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
+local going_on = require("net.keep.going_on")
+local outside = require("core.outside.visitors")
 local cache = require("net.neighbor.cache")
 local keep = require("net.keep.keep")
 local kept = require("testing.kept")
@@ -64,6 +66,99 @@ describe("A neighbour cache that outlives the process", function ()
     list:remove(list:find(1))
     kept.again()
     assert.same({[2] = {B, 1001}}, known(started(1002)))
+  end)
+
+  -- Many wait, of which one is found.
+  local function many(n, settings)
+    local few = going_on.FEW
+    finally(function () going_on.FEW = few end)
+    going_on.FEW = 0
+    local list = started(1000)
+    for i = 1, n do
+      list:insert(i, A, 1000 + i / n)
+      list:insert(("%016d"):format(i), B, 1000 + i / n)
+    end
+    list:insert("late", C, 940)
+    kept.again()
+    return started(1002, settings)
+  end
+  local function finish()
+    repeat outside.tend(0) until stderr.told():find("goes on with")
+  end
+
+  it("finds whom it knew before all are there", function ()
+    local list = many(3000)
+    assert.equal(0, list.count)
+    assert.equal(A, list:find(17).mac)
+    assert.near(1000.0055, list:find(17).live_at, 0.001) -- in milliseconds
+    assert.equal(B, list:find_at(("%016d"):format(2999), 16).mac)
+    assert.is_nil(list:find("late"))
+    assert.is_nil(list:find(3001))
+    assert.equal(2, list.count)
+    assert.equal(cache.KNOWN, list:append(18, packet.allocate(), 1002))
+    assert.equal(C, list:insert(19, C, 1002).mac) -- it has moved
+    list:remove(list:find(20))
+    finish()
+    assert.truthy(stderr.told():find("neighbours goes on with 6000 of 6001 records; "
+      .. "not used: 1 out of time\n"))
+    assert.equal(5999, list.count)
+    assert.equal(C, list:find(19).mac)
+    assert.is_nil(list:find(20))
+    list:slim(1000.5 + 60) -- the oldest are the first to go
+    assert.near(3000, list.count, 10)
+    -- All of it is kept again.
+    kept.again()
+    assert.equal(C, started(1003):find(19).mac)
+  end)
+
+  it("takes the others in many steps, beside packets", function ()
+    local list, steps = many(3000), 0
+    repeat
+      outside.tend(0)
+      steps = steps + 1
+    until list.count == 6000
+    assert.truthy(steps > 20)
+  end)
+
+  it("has no more of them than there may be", function ()
+    local list = many(3000, {timeout = 60, entry_capacity = 100})
+    list:insert(7, C, 1002)
+    finish()
+    assert.equal(100, list.count)
+    assert.equal(C, list:find(7).mac)
+    assert.equal(100, list.store.flows:count())
+    assert.truthy(stderr.told():find("above the capacity", 1, true))
+  end)
+
+  it("forgets those that wait, too, when all go", function ()
+    local list = many(300)
+    list:find(3)
+    list:clear()
+    assert.is_nil(list:find(4))
+    repeat outside.tend(0) until stderr.told():find("goes on with")
+    assert.same({0, 0}, {list.count, list.store.flows:count()})
+  end)
+
+  it("goes on where it was killed before it had all", function ()
+    many(3000):insert(5, C, 1002)
+    kept.again()
+    local list = started(1003)
+    assert.same({C, A, B}, {list:find(5).mac, list:find(6).mac,
+      list:find(("%016d"):format(6)).mac})
+    repeat outside.tend(0) until list.count == 6000
+  end)
+
+  it("is asked for by another cache while many wait", function ()
+    local list = many(300)
+    local other = cache.new{timeout = 60}
+    list:ensure("half", 1002)
+    other:swap(list)
+    keep.records(neighbor_kept.item(other, {of = "neighbours", scale = 1000,
+      now = function () return 1002 end}))
+    assert.equal(A, other:find(9).mac)
+    finish()
+    assert.is_false(other:find("half").known)
+    assert.equal(601, other.count)
   end)
 
   it("has no times in the future, nor any without a timeout", function ()
