@@ -347,4 +347,4 @@ totals.attach(engine, inner)
 report.attach(engine, inner)
 names.attach(engine)
 
-return engine
+return main_options.guard(engine)

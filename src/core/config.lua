@@ -180,4 +180,9 @@ function config.sorted_keys(t)
   return keys
 end
 
-return config
+return require("core.lib.arguments").guard(config, "config", {
+  app = "configuration", link = "configuration",
+  cpu = "configuration, string", copy = "configuration", graphviz = "configuration",
+  on_error = "configuration, string", replicate = "configuration, table, table",
+  parse_app_arg = "any?, table",
+})

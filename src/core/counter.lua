@@ -5,6 +5,7 @@
 -- that create gives is of one C type: a second type would cost hot loops a guard each.
 
 local ffi = require("ffi")
+local arguments = require("core.lib.arguments")
 local log = require("core.lib.log")
 local unistd = require("posix.unistd")
 local comma_value = require("core.lib.values").comma_value
@@ -22,7 +23,20 @@ pcall(ffi.metatype, counter_t, {
   __tostring = function(counter) return comma_value(counter.c) end,
 })
 
+local istype, type = ffi.istype, type
+
 local counter = {}
+
+-- Compiled code knows the types: the tests in front of these cost it nothing.
+local function no_counter(name, value)
+  arguments.refuse("counter." .. name, 1, value, "a counter (counter.create)", 4)
+end
+
+local function check_value(name, value)
+  if type(value) ~= "cdata" or not tonumber(value) then
+    arguments.refuse("counter." .. name, 2, value, "a number", 4)
+  end
+end
 
 counter.type = shm.register("counter", counter)
 
@@ -117,10 +131,18 @@ function counter.commit()
 end
 
 --- Set `c` to `value`.
-function counter.set(c, value) c.c = value end
+function counter.set(c, value)
+  if not istype(counter_t, c) then no_counter("set", c) end
+  if type(value) ~= "number" then check_value("set", value) end
+  c.c = value
+end
 
 --- Add `value` (1) to `c`.
-function counter.add(c, value) c.c = c.c + (value or 1) end
+function counter.add(c, value)
+  if not istype(counter_t, c) then no_counter("add", c) end
+  if value ~= nil and type(value) ~= "number" then check_value("add", value) end
+  c.c = c.c + (value or 1)
+end
 
 local refreshes = {} -- by counter
 
@@ -130,6 +152,7 @@ function counter.before_reading(c, refresh) refreshes[c] = refresh end
 
 --- The value of `c`, a uint64_t.
 function counter.read(c)
+  if not istype(counter_t, c) then no_counter("read", c) end
   local refresh = refreshes[c]
   if refresh then refresh() end
   return c.c
@@ -146,4 +169,6 @@ counter.view = {
   text = comma_value,
 }
 
-return counter
+return arguments.guard(counter, "counter", {
+  create = "string, number?", open = "string", delete = "string",
+})

@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local arguments = require("core.lib.arguments")
 local bytes_of = require("core.lib.bytes")
 local shm = require("core.shm")
 local double, exp, log = bytes_of.double, math.exp, math.log
@@ -48,12 +49,30 @@ function histogram.open(name, readonly)
   return shm.open(name, histogram_t, readonly)
 end
 
+local istype, type = ffi.istype, type
+
+local function no_histogram(name, value)
+  arguments.refuse("histogram." .. name, 1, value, "a histogram", 4)
+end
+
+local function check_value(name, value)
+  if type(value) ~= "cdata" or not tonumber(value) then
+    arguments.refuse("histogram." .. name, 2, value, "a number", 4)
+  end
+end
+
 --- Count `value`. What isn't a number goes into the first bucket, as what is below the
 --- minimum does.
-function histogram.add(h, value) C.pg_histogram_add(h, value) end
+function histogram.add(h, value)
+  if not istype(histogram_t, h) then no_histogram("add", h) end
+  if type(value) ~= "number" then check_value("add", value) end
+  C.pg_histogram_add(h, value)
+end
 
 --- The same `n` times.
 function histogram.add_many(h, value, n)
+  if not istype(histogram_t, h) then no_histogram("add_many", h) end
+  if type(value) ~= "number" then check_value("add_many", value) end
   if value < h.minimum then
     h.total, h.buckets[0] = h.total + n, h.buckets[0] + n
   else
@@ -73,6 +92,7 @@ end
 --- Iterate over all buckets, from low to high: the count (uint64_t), and the bounds.
 --- With a snapshot `previous`, counts are those since it was taken.
 function histogram.iterate(h, previous)
+  if not istype(histogram_t, h) then no_histogram("iterate", h) end
   local bucket = -1
   return function()
     bucket = bucket + 1
@@ -85,6 +105,7 @@ end
 
 --- Copy `h` into the histogram `destination` (a new one) and return that.
 function histogram.snapshot(h, destination)
+  if not istype(histogram_t, h) then no_histogram("snapshot", h) end
   destination = destination or histogram_t()
   ffi.copy(destination, h, ffi.sizeof(histogram_t))
   return destination
@@ -92,6 +113,7 @@ end
 
 --- Forget all that was counted.
 function histogram.clear(h)
+  if not istype(histogram_t, h) then no_histogram("clear", h) end
   h.total = 0
   ffi.fill(h.buckets, ffi.sizeof(h.buckets))
 end
@@ -152,4 +174,6 @@ ffi.metatype(histogram_t, {
   __tostring = text_of,
 })
 
-return histogram
+return arguments.guard(histogram, "histogram", {
+  new = "number, number", create = "string, number, number", open = "string",
+})

@@ -11,9 +11,12 @@ local clock = require("core.lib.clock")
 local counter = require("core.counter")
 local mode = require("core.check.mode")
 local packet = require("core.packet")
+local arguments = require("core.lib.arguments")
 local shm = require("core.shm")
 
 local band, tobit = bit.band, bit.tobit
+local istype = ffi.istype
+local Link, Packet = ffi.typeof("struct link"), ffi.typeof("struct packet")
 local free = packet.free
 
 local link = {}
@@ -44,9 +47,16 @@ local function counter_of(name, stat, counted)
   return counter.create(path_of(name, stat))
 end
 
+-- The sentence for what isn't a link. Compiled code knows that a link is one: the tests
+-- cost it nothing.
+local function no_link(name, value)
+  arguments.refuse("link." .. name, 1, value, "a link", 4)
+end
+
 --- A new, empty link; its counters appear under links/NAME. `half` is "tx" or "rx" if
 --- its other end is on another CPU.
 function link.new(name, half)
+  if type(name) ~= "string" then arguments.refuse("link.new", 1, name, "a string") end
   local l = ffi.new("struct link", {limit = MAX})
   local counters = {}
   local counted = COUNTED[half]
@@ -90,6 +100,7 @@ end
 --- Packets waiting to be received. Whoever receives asks this once a burst, so
 --- here the limit is moved on too: then transmit() hardly ever meets it.
 function link.nreadable(l)
+  if not istype(Link, l) then no_link("nreadable", l) end
   local read = tobit(l.read)
   l.limit = tobit(read + MAX)
   return tobit(l.write - read)
@@ -98,6 +109,7 @@ local nreadable = link.nreadable
 
 --- Receive a packet. The link must not be empty: that isn't checked.
 function link.receive(l)
+  if not istype(Link, l) then no_link("receive", l) end
   local cursor = l.read
   local p = l.packets[band(cursor, MASK)]
   l.read = cursor + 1
@@ -108,6 +120,7 @@ local receive = link.receive
 
 --- The packet receive() would return, left in the link; nil if there is none.
 function link.front(l)
+  if not istype(Link, l) then no_link("front", l) end
   if nreadable(l) > 0 then return l.packets[band(l.read, MASK)] end
 end
 
@@ -123,15 +136,18 @@ local function drop(l, p)
   free(p)
 end
 
-local function no_packet()
-  error("link.transmit: nil isn't a packet", 3)
+local function no_packet(l, p)
+  if not istype(Link, l) then
+    arguments.refuse("link.transmit", 1, l, "a link", 4)
+  end
+  arguments.refuse("link.transmit", 2, p, "a packet", 4)
 end
 
---- Transmit a packet. A full link frees it and counts it as txdrop. (`not p` costs
---- nothing in compiled code, which knows p's type. `p == nil`, which NULL is too, cost
+--- Transmit a packet. A full link frees it and counts it as txdrop. (The types
+--- cost nothing in compiled code, which knows them. `p == nil`, which NULL is too, cost
 --- 0.1 cycle of 3.3: native/dpdk/null.c tells of that.)
 function link.transmit(l, p)
-  if not p then no_packet() end
+  if not (istype(Packet, p) and istype(Link, l)) then no_packet(l, p) end
   local cursor = l.write
   if cursor == l.limit and full(l, cursor) then
     drop(l, p)
@@ -143,21 +159,25 @@ end
 
 --- Is there nothing to receive?
 function link.empty(l)
+  if not istype(Link, l) then no_link("empty", l) end
   return l.write == tobit(l.read)
 end
 
 --- Is there no room to transmit?
 function link.full(l)
+  if not istype(Link, l) then no_link("full", l) end
   return nreadable(l) >= MAX
 end
 
 --- Packets there is room for.
 function link.nwritable(l)
+  if not istype(Link, l) then no_link("nwritable", l) end
   return MAX - nreadable(l)
 end
 
 --- Bring the link's counters up to date. The engine does it now and then.
 function link.sync(l)
+  if not istype(Link, l) then no_link("sync", l) end
   local counters = l.counters
   if counters.rxpackets == nil then return end
   counter.set(counters.rxpackets, l.read)
@@ -190,6 +210,7 @@ ffi.metatype("struct link", {
 --- The link's totals as a table of numbers: rxpackets, rxbytes, txpackets,
 --- txbytes, txdrop.
 function link.stats(l)
+  if not istype(Link, l) then no_link("stats", l) end
   local counters, stats = l.stats, {}
   for _, stat in ipairs(STATS) do
     if counters[stat] ~= nil then
@@ -227,6 +248,8 @@ end
 --- `later`, a list, its counters stay until link.forget is called of what is added to
 --- that, {link, name}: it makes some twenty system calls.
 function link.free(l, name, later)
+  if not istype(Link, l) then no_link("free", l) end
+  if type(name) ~= "string" then arguments.refuse("link.free", 2, name, "a string") end
   local lost = 0
   while nreadable(l) > 0 do
     free(receive(l))

@@ -97,7 +97,8 @@ describe("a link", function ()
       end
     end)
     assert.is_false(ok)
-    assert.matches("link_spec.lua:%d+: link.transmit: nil isn't a packet$", err)
+    assert.matches("link_spec.lua:%d+: link.transmit: argument 2 is nil; it takes "
+      .. "a packet$", err)
     assert.equal(9998, sent)
     packet.free(p)
   end)

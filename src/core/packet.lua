@@ -8,6 +8,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local arguments = require("core.lib.arguments")
 local mode = require("core.check.mode")
 local pool = require("core.pool")
 
@@ -42,10 +43,18 @@ ffi.metatype("struct packet", mode.on
 })
 
 local band, greater = bit.band, math.max
+local istype, tonumber, type = ffi.istype, tonumber, type
+local Packet = ffi.typeof("struct packet")
 local copy, fill = ffi.copy, ffi.fill
 ffi.cdef("void *memmove(void *, const void *, size_t);")
 local memmove = ffi.C.memmove
 local freelist, refill = pool.freelist, pool.refill
+
+-- The sentence for what isn't a packet. Compiled code knows that a packet is one: the
+-- tests cost it nothing.
+local function no_packet(name, value)
+  arguments.refuse("packet." .. name, 1, value, "a packet", 4)
+end
 
 --- An empty packet. Raises a failure when every packet of the pool is in use
 --- and the pool can't grow.
@@ -85,21 +94,41 @@ local free_internal = packet.free_internal
 
 --- Give the packet back. It must not be used afterwards.
 function packet.free(p)
+  if not istype(Packet, p) then no_packet("free", p) end
   account_free(p)
   free_internal(p)
 end
 
+local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
+
+local function no_length(value)
+  error(("a packet's length and parts of it are numbers of bytes, not %s"):format(
+    arguments.shown(value)), 4)
+end
+
+-- What bytes are copied from: a string, a pointer, an array. Its type is known to
+-- compiled code.
+local function check_source(name, i, pointer)
+  if (type(pointer) ~= "cdata" or tonumber(pointer))
+    and type(pointer) ~= "string" then
+    arguments.refuse(name, i, pointer, "a pointer, an array or a string", 4)
+  end
+end
+
 -- Written so that NaN fails too.
 local function check_length(length)
+  if type(length) ~= "number" and not istype(int64, length)
+    and not istype(uint64, length) then no_length(length) end
   if not (length >= 0 and length <= MAX_PAYLOAD) then
     error(("a packet can't hold %d bytes: it holds 0 to %d")
-      :format(length, MAX_PAYLOAD), 3)
+      :format(tonumber(length), MAX_PAYLOAD), 3)
   end
 end
 
 --- A packet with the `length` bytes at `pointer`.
 function packet.from_pointer(pointer, length)
   check_length(length)
+  check_source("packet.from_pointer", 1, pointer)
   local p = allocate()
   p.length = length
   copy(p.data, pointer, length)
@@ -109,6 +138,9 @@ local from_pointer = packet.from_pointer
 
 --- A packet with the bytes of the string.
 function packet.from_string(s)
+  if type(s) ~= "string" then
+    arguments.refuse("packet.from_string", 1, s, "a string")
+  end
   return from_pointer(s, #s)
 end
 
@@ -123,6 +155,7 @@ end
 
 --- A copy of the packet.
 function packet.clone(p)
+  if not istype(Packet, p) then no_packet("clone", p) end
   local copied = from_pointer(p.data, p.length)
   if band(p.ol_flags, OFFLOADS) ~= 0 then copy_requests(p, copied) end
   return copied
@@ -135,7 +168,9 @@ end
 
 --- Add the `length` bytes at `pointer` behind the packet's last; returns `p`.
 function packet.append(p, pointer, length)
+  if not istype(Packet, p) then no_packet("append", p) end
   check_length(length)
+  check_source("packet.append", 2, pointer)
   check_length(p.length + length)
   copy(p.data + p.length, pointer, length)
   p.length = p.length + length
@@ -144,6 +179,7 @@ end
 
 --- Open `n` bytes, contents undefined, before the first; returns `p`.
 function packet.shiftright(p, n)
+  if not istype(Packet, p) then no_packet("shiftright", p) end
   check_length(n)
   check_length(p.length + n)
   if p.data_off < n then move_start(p, HEADROOM + n) end
@@ -155,6 +191,8 @@ local shiftright = packet.shiftright
 
 --- Drop the first `n` bytes; returns `p`.
 function packet.shiftleft(p, n)
+  if not istype(Packet, p) then no_packet("shiftleft", p) end
+  check_length(n)
   if not (n >= 0 and n <= p.length) then
     error(("can't drop %d bytes of a packet of %d"):format(n, p.length), 2)
   end
@@ -166,6 +204,8 @@ end
 
 --- Put the `length` bytes at `pointer` before the packet's first; returns `p`.
 function packet.prepend(p, pointer, length)
+  if not istype(Packet, p) then no_packet("prepend", p) end
+  check_source("packet.prepend", 2, pointer)
   shiftright(p, length)
   copy(p.data, pointer, length)
   return p
@@ -173,6 +213,7 @@ end
 
 --- Make the packet `length` bytes long; new bytes are zero. Returns `p`.
 function packet.resize(p, length)
+  if not istype(Packet, p) then no_packet("resize", p) end
   check_length(length)
   if length > p.length then fill(p.data + p.length, length - p.length) end
   p.length = length

@@ -288,4 +288,9 @@ shm.create_frame = frames.create_frame
 shm.open_frame = frames.open_frame
 shm.delete_frame = frames.delete_frame
 
-return shm
+return require("core.lib.arguments").guard(shm, "shm", {
+  create = "string, ctype", open = "string, ctype", exists = "string",
+  unlink = "string",
+  children = "string", mkdir = "string", alias = "string, string", unmap = "pointer",
+  create_frame = "string, table", open_frame = "string", delete_frame = "table",
+})

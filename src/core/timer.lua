@@ -114,4 +114,7 @@ function timer.run()
   if timer.ticks then timer.run_to_time(clock.nanoseconds()) end
 end
 
-return timer
+return require("core.lib.arguments").guard(timer, "timer", {
+  new = "any, function, number", activate = "timer", cancel = "timer",
+  run_to_time = "number",
+})

@@ -93,7 +93,9 @@ local function shape_of(app, set, assigned, ends)
 end
 
 -- As link.transmit(output, nil) does, where that was called.
-local function nothing() error("link.transmit: nil isn't a packet", 2) end
+local function nothing()
+  error("link.transmit: argument 2 is nil; it takes a packet", 2)
+end
 
 local function view_of(app, s, uses, ends)
   local outputs = {unpack(s.outputs)}

@@ -2,6 +2,7 @@
 -- The options of engine.main, and the settings that it uses: what is wrong with them
 -- is said before anything begins.
 
+local arguments = require("core.lib.arguments")
 local config = require("core.config")
 local failure = require("core.failure")
 local log = require("core.lib.log")
@@ -14,6 +15,32 @@ local KNOWN = {duration = true, done = true, report = true, no_report = true,
                measure_latency = true, no_timers = true, on_signal = true,
                ask_within = true, in_rows = true}
 local told = {}
+
+-- Those that have a type of their own, and what is said of it.
+local TYPES = {
+  duration = {"number", "a number of seconds"}, done = {"function", "a function"},
+  report = {"table", "a table"}, on_signal = {"table", "a table of functions"},
+  ask_within = {"number", "a number of seconds"},
+}
+
+local function check_types(given)
+  for name, kind in pairs(TYPES) do
+    local value = given[name]
+    if value ~= nil and (type(value) ~= kind[1] or value ~= value) then
+      error(("engine.main: %s is %s; it takes %s"):format(name, arguments.shown(value),
+        kind[2]), 5)
+    end
+  end
+  for name, handler in pairs(given.on_signal or {}) do
+    if not signals.known(name) then
+      error(("engine.main: on_signal takes HUP, USR1 and USR2, not '%s'")
+        :format(tostring(name)), 5)
+    elseif type(handler) ~= "function" then
+      error(("engine.main: on_signal.%s is %s; it takes a function"):format(name,
+        arguments.shown(handler)), 5)
+    end
+  end
+end
 
 local LEAST_PATIENCE, MOST_PATIENCE = 0.2, 1e6 -- seconds
 
@@ -45,15 +72,19 @@ function options.check(given)
         table.concat(config.sorted_keys(KNOWN), ", "))
     end
   end
-  for name in pairs(given.on_signal or {}) do
-    if not signals.known(name) then
-      error(("engine.main: on_signal takes HUP, USR1 and USR2, not '%s'")
-        :format(tostring(name)), 4)
-    end
-  end
+  check_types(given)
   if given.duration and given.done then
     error("engine.main takes `duration` or `done`, not both", 4)
   end
+end
+
+--- Let the functions of `engine` look at what they are given. Returns it.
+function options.guard(engine)
+  return arguments.guard(engine, "engine", {
+    main = "table?", configure = "configuration", report = "table?",
+    configure_meanwhile = "configuration, function?",
+    configure_anew = "configuration, table?",
+  })
 end
 
 return options

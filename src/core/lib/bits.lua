@@ -4,18 +4,27 @@
 -- that LuaJIT blacklists would take them along).
 
 local ffi = require("ffi")
+local arguments = require("core.lib.arguments")
 local bit = require("bit")
 local band, bor, bnot = bit.band, bit.bor, bit.bnot
 local lshift, rshift, bswap = bit.lshift, bit.rshift, bit.bswap
-local tonumber, cast = tonumber, ffi.cast
+local tonumber, type, cast = tonumber, type, ffi.cast
 
 local uint32_t = ffi.typeof("uint32_t")
 
 local bits = {}
 
+-- Compiled code knows the type: the test in front of this costs it nothing.
+local function check_number(name, i, value)
+  if type(value) ~= "cdata" or not tonumber(value) then
+    arguments.refuse("lib." .. name, i, value, "a number", 4)
+  end
+end
+
 --- Or together 1<<n for each value n of the table `set` (its keys are only names)
 --- and `base`, if given.
 function bits.bits(set, base)
+  if type(set) ~= "table" then arguments.refuse("lib.bits", 1, set, "a table") end
   local mask = base or 0
   for _, n in pairs(set) do mask = bor(mask, lshift(1, n)) end
   return mask
@@ -23,6 +32,8 @@ end
 
 --- Is bit `n` of `value` set?
 function bits.bitset(value, n)
+  if type(value) ~= "number" then check_number("bitset", 1, value) end
+  if type(n) ~= "number" then check_number("bitset", 2, n) end
   return band(value, lshift(1, n)) ~= 0
 end
 
@@ -33,10 +44,16 @@ else
   -- The outer parentheses keep these from being tail calls, which traces don't like.
 
   --- Swap a 32-bit integer between host and network order; unsigned.
-  function bits.htonl(n) return (tonumber(cast(uint32_t, bswap(n)))) end
+  function bits.htonl(n)
+    if type(n) ~= "number" then check_number("htonl", 1, n) end
+    return (tonumber(cast(uint32_t, bswap(n))))
+  end
 
   --- Swap a 16-bit integer between host and network order; unsigned.
-  function bits.htons(n) return (rshift(bswap(n), 16)) end
+  function bits.htons(n)
+    if type(n) ~= "number" then check_number("htons", 1, n) end
+    return (rshift(bswap(n), 16))
+  end
 end
 bits.ntohl, bits.ntohs = bits.htonl, bits.htons
 

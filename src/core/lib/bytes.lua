@@ -3,14 +3,24 @@
 -- checksum runs on the packet path; bulk work should use net.checksum.checksum, in C.
 
 local ffi = require("ffi")
+local arguments = require("core.lib.arguments")
 local bit = require("bit")
 local ctype = require("core.lib.ctype")
 
 local band, bnot, lshift, tobit = bit.band, bit.bnot, bit.lshift, bit.tobit
+local tonumber, type = tonumber, type
 
 local uint8_ptr, uint64_ptr = ffi.typeof("uint8_t *"), ffi.typeof("const uint64_t *")
 
 local bytes = {}
+
+local function check_sum(name, ptr, len)
+  if (type(ptr) ~= "cdata" or tonumber(ptr)) and type(ptr) ~= "string" then
+    arguments.refuse("lib." .. name, 1, ptr, "a pointer, an array or a string", 4)
+  elseif not (tonumber(len) and tonumber(len) >= 0) then
+    arguments.refuse("lib." .. name, 2, len, "a number of bytes from 0 on", 4)
+  end
+end
 
 -- Bytes whose 16-bit words can be added up without leaving int32.
 local MAX_RUN = 65534
@@ -27,7 +37,11 @@ end
 --- Add the `len` bytes at `ptr`, as 16-bit big-endian words (an odd last byte counts
 --- as the high half of one), to `sum`, if given. For finish_csum.
 function bytes.update_csum(ptr, len, sum)
+  check_sum("update_csum", ptr, len)
   ptr = ffi.cast(uint8_ptr, ptr)
+  if sum ~= nil and not tonumber(sum) then
+    arguments.refuse("lib.update_csum", 3, sum, "a sum, or nil")
+  end
   sum = tonumber(sum) or 0
   while len > MAX_RUN do
     sum = sum + sum_words(ptr, MAX_RUN)
@@ -38,7 +52,7 @@ end
 
 --- The Internet checksum (RFC 1071), in host order, of a sum made by update_csum.
 function bytes.finish_csum(sum)
-  sum = tonumber(sum)
+  sum = tonumber(sum) or arguments.refuse("lib.finish_csum", 1, sum, "a sum")
   while sum > 0xffff do
     local low = sum % 0x10000
     sum = low + (sum - low) / 0x10000
@@ -48,6 +62,7 @@ end
 
 --- The Internet checksum (RFC 1071), in host order, of the `len` bytes at `ptr`.
 function bytes.csum(ptr, len)
+  check_sum("csum", ptr, len)
   return (bytes.finish_csum(bytes.update_csum(ptr, len)))
 end
 
@@ -71,7 +86,9 @@ function bytes.finite_double(text, offset)
 end
 
 local function check_bounds(array, index)
-  if index < 0 or index >= array._size then
+  if type(index) ~= "number" then
+    error(("an array's index is a number, not %s"):format(arguments.shown(index)), 3)
+  elseif index ~= index or index < 0 or index >= array._size then
     error(("index %s is outside the array's 0..%d")
       :format(tostring(index), array._size - 1), 3)
   end
@@ -103,4 +120,6 @@ function bytes.malloc(element)
   return ffi.cast(ctype.pointer_to(element), ptr)
 end
 
-return bytes
+return arguments.guard(bytes, "lib", {
+  malloc = "ctype", bounds_checked = "ctype, pointer, number, count",
+})

@@ -114,4 +114,6 @@ function conf.load_string(expression)
   return chunk()
 end
 
-return conf
+return require("core.lib.arguments").guard(conf, "lib", {
+  load_conf = "string", load_string = "string", store_conf = "string, any",
+})

@@ -173,4 +173,8 @@ function files.is_iface(name)
   return false
 end
 
-return files
+return require("core.lib.arguments").guard(files, "lib", {
+  can_open = "string, string?", can_read = "string", can_write = "string",
+  readcmd = "string", readfile = "string", writefile = "string, text",
+  firstline = "string", readlink = "string", is_iface = "string",
+})

@@ -74,4 +74,7 @@ function process.compiler_barrier()
   C.abs(0)
 end
 
-return process
+return require("core.lib.arguments").guard(process, "lib", {
+  have_module = "string", getenv = "string", execv = "string, table?",
+  dogetopt = "table, table, string, table?",
+})

@@ -73,4 +73,7 @@ function random.random_printable_string(entropy)
   end))
 end
 
-return random
+return require("core.lib.arguments").guard(random, "lib", {
+  random_bytes = "count", random_data = "count", random_printable_string = "number?",
+  random_bytes_from_dev_urandom = "count", random_bytes_from_math_random = "count",
+})

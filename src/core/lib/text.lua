@@ -50,4 +50,6 @@ function text.hexundump(h, n, message)
   return ffi.string(bytes, n)
 end
 
-return text
+return require("core.lib.arguments").guard(text, "lib", {
+  hexdump = "string", hexundump = "string, count", split = "string, string",
+})

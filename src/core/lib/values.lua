@@ -3,6 +3,7 @@
 -- and copied by its bytes, but a pointer stands for its address.
 
 local ffi = require("ffi")
+local arguments = require("core.lib.arguments")
 local failure = require("core.lib.failure")
 
 local values = {}
@@ -149,8 +150,14 @@ end
 
 --- The least multiple of `size` that is not below `value`.
 function values.align(value, size)
+  if not (tonumber(value) and tonumber(size)) then
+    arguments.refuse("lib.align", tonumber(value) and 2 or 1,
+      tonumber(value) and size or value, "a number")
+  end
   local excess = value % size
   return excess == 0 and value or value - excess + size
 end
 
-return values
+return arguments.guard(values, "lib", {
+  array_copy = "table", parse = "any?, table",
+})

@@ -56,4 +56,7 @@ function wait.waitfor2(name, condition, attempts, interval)
   failure.raise("gave up waiting for %s after %d attempts", name, attempts)
 end
 
-return wait
+return require("core.lib.arguments").guard(wait, "lib", {
+  throttle = "number", timeout = "number", waitfor = "function",
+  waitfor2 = "text, function, number, number",
+})

@@ -1,0 +1,118 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What programs give to functions: one sentence that names the function, the value and
+-- what would be right, in the place of LuaJIT's own where the value is used.
+-- `guard` puts a test before functions that aren't called for each packet. Those that
+-- are test by themselves, so that compiled code knows the answer, and call `refuse`.
+
+local ffi = require("ffi")
+
+local arguments = {}
+
+local MOST_SHOWN = 40
+
+--- A value as a sentence shows it: short, on one line.
+function arguments.shown(value)
+  local kind = type(value)
+  if kind == "string" then
+    local text = #value > MOST_SHOWN and value:sub(1, MOST_SHOWN) .. "..." or value
+    return "'" .. text:gsub("[%c\127-\255]", "?") .. "'"
+  elseif kind == "cdata" and not tonumber(value) then
+    return (tostring(ffi.typeof(value)):gsub("^ctype", "cdata"))
+  elseif kind == "nil" or kind == "number" or kind == "boolean" or kind == "cdata" then
+    return tostring(value)
+  end
+  return "a " .. kind
+end
+local shown = arguments.shown
+
+--- Raise the sentence for argument `i` of `name`, which takes `wanted` ("a link"), at
+--- `level` (3: where the function that calls this was called).
+function arguments.refuse(name, i, value, wanted, level)
+  error(("%s: argument %d is %s; it takes %s"):format(name, i, shown(value), wanted),
+    level or 3)
+end
+local refuse = arguments.refuse
+
+-- What a number, a 64-bit integer or the text of one is as a number; nil of NaN, too.
+local function number_of(value)
+  local n = type(value) ~= "boolean" and tonumber(value)
+  return n and n == n and n or nil
+end
+
+local function of_type(name)
+  return function (value) return type(value) == name end
+end
+
+-- Kinds of arguments: what is said of them, and the test.
+local KINDS = {
+  string = {"a string", of_type("string")},
+  table = {"a table", of_type("table")},
+  ["function"] = {"a function", function (value)
+    local meta = type(value) == "table" and getmetatable(value)
+    return type(value) == "function" or type(meta) == "table" and meta.__call ~= nil
+  end},
+  number = {"a number", function (value) return number_of(value) ~= nil end},
+  count = {"a whole number from 0 on", function (value)
+    local n = number_of(value)
+    return n and n >= 0 and n % 1 == 0 and n < 2 ^ 53
+  end},
+  seconds = {"a number of seconds from 0 on", function (value)
+    local n = number_of(value)
+    return n and n >= 0
+  end},
+  pointer = {"a pointer or an array", function (value)
+    return type(value) == "cdata" and not tonumber(value) or type(value) == "string"
+  end},
+  text = {"a string or a number", function (value)
+    return type(value) == "string" or type(value) == "number"
+  end},
+  timer = {"a timer (timer.new())", function (value)
+    return type(value) == "table" and number_of(value.ticks) ~= nil
+  end},
+  ctype = {"a C type", function (value)
+    return (type(value) == "string" or type(value) == "cdata")
+      and pcall(ffi.typeof, value)
+  end},
+  configuration = {"a configuration (config.new())", function (value)
+    return type(value) == "table" and type(value.apps) == "table"
+      and type(value.links) == "table"
+  end},
+  any = {"a value", function (value) return value ~= nil end},
+}
+
+-- "string, table?" as a list of {wanted, test, optional}.
+local function read(text)
+  local list = {}
+  for word in text:gmatch("[^, ]+") do
+    local name, optional = word:match("^(%a+)(%??)$")
+    local kind = KINDS[name]
+    list[#list + 1] = {wanted = kind[1] .. (optional == "?" and ", or nil" or ""),
+      test = kind[2], optional = optional == "?"}
+  end
+  return list
+end
+
+local function guarded(name, kinds, f)
+  return function (...)
+    for i = 1, #kinds do
+      local value, kind = (select(i, ...)), kinds[i]
+      if not (kind.optional and value == nil) and not kind.test(value) then
+        refuse(name, i, value, kind.wanted)
+      end
+    end
+    return f(...)
+  end
+end
+
+--- Put a test before functions of the table `module`, which sentences call `title`
+--- (nil: functions by their own names): `functions` has the kinds of their arguments,
+--- {add = "string, number?"}. Returns the module.
+function arguments.guard(module, title, functions)
+  for name, text in pairs(functions) do
+    module[name] = guarded(title and title .. "." .. name or name, read(text),
+      module[name])
+  end
+  return module
+end
+
+return arguments
