@@ -145,6 +145,14 @@ def test_rsspps_experiment(tmp_path, tags, cpus):
     assert seen == Counter(tcp(number)[34:] for number in range(PACKETS))
 
 
+@pytest.mark.parametrize("tags", ["wpf", "wpf wpf_pwrite", "wpf wpf_seq", "wpf nowpf"])
+def test_rsspps_work_package(tmp_path, tags):
+    run = Run(tmp_path, rsspp("rss", *tags.split()), *VARIABLES)
+    assert run.result.returncode == 0, run.said
+    assert Counter(frame[34:] for frame in run.frames) == Counter(
+        tcp(number)[34:] for number in range(PACKETS))
+
+
 @pytest.mark.parametrize("tags", ["pianorss nat", "rss nat"])
 def test_rsspps_nat(tmp_path, tags):
     Run(tmp_path, rsspp(*tags.split()), *VARIABLES).assert_translated("1.0.0.1")
@@ -152,14 +160,100 @@ def test_rsspps_nat(tmp_path, tags):
 
 # Cheetah ----------------------------------------------------------------------------
 
+def cheetah(name):
+    return (checkout("CHEETAH") / "conf/cheetah" / name).read_text()
+
+
+def arp_reply(address, asker):
+    """`address` is at THERE, says an answer to `asker`."""
+    return bytes.fromhex((HERE + THERE).replace(":", "")) + bytes.fromhex(
+        "0806 0001 0800 06 04 0002" + THERE.replace(":", "")) + bytes(
+            address) + bytes.fromhex(HERE.replace(":", "")) + bytes(asker) + bytes(18)
+
+
 def test_cheetahs_path_without_a_load_balancer(tmp_path):
-    text = (checkout("CHEETAH") / "conf/cheetah/cheetah-nolb.click").read_text()
-    arp = bytes.fromhex((HERE + THERE).replace(":", "")) + bytes.fromhex(
-        "0806 0001 0800 06 04 0002" + THERE.replace(":", "")) + bytes([10, 221, 0, 5])
-    arp += bytes.fromhex(HERE.replace(":", "")) + bytes([10, 221, 0, 1]) + bytes(18)
+    text = cheetah("cheetah-nolb.click")
+    arp = arp_reply([10, 221, 0, 5], [10, 221, 0, 1])
     clients = capture.save(tmp_path / "clients.pcap", list(map(tcp, range(PACKETS))))
     run = Run(tmp_path, text, f"macleft={HERE}", f"macright={HERE}", frames=[arp],
               others=("--port", f"1=pcap:rx={clients}"))
     assert run.result.returncode == 0, run.said
     sent = Counter(frame[34:] for frame in run.frames if frame[12:14] == b"\x08\x00")
     assert sent == Counter(tcp(number)[34:] for number in range(PACKETS)), run.said
+
+
+VIP, RIGHT = [10, 220, 0, 1], [10, 221, 0, 1]
+
+
+def stamped(source, destination, sport, dport, flags, value, echo):
+    """A TCP segment with a timestamps option (RFC 7323), in a frame."""
+    addresses = bytes(source) + bytes(destination)
+    segment = struct.pack("!HHIIBBHHHHBBII", sport, dport, 1, 1, 0x80, flags, 512, 0, 0,
+                          0x0101, 8, 10, value, echo)
+    pseudo = addresses + struct.pack("!HH", 6, len(segment))
+    segment = segment[:16] + struct.pack("!H", sum_of(pseudo + segment)) + segment[18:]
+    header = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(segment), 7, 0, 64, 6, 0) + addresses
+    header = header[:10] + struct.pack("!H", sum_of(header)) + header[12:]
+    return bytes.fromhex((HERE + THERE).replace(":", "")) + b"\x08\x00" + header + segment
+
+
+def stamps(frames):
+    """{port of the client: (source, destination, TSval, TSecr)} of TCP in frames whose
+    checksums are right."""
+    found = {}
+    for frame in frames:
+        if frame[12:14] != b"\x08\x00":
+            continue
+        header, segment = frame[14:34], frame[34:66]
+        assert sum_of(header) == 0
+        assert sum_of(header[12:20] + struct.pack("!HH", 6, len(segment)) + segment) == 0
+        sport, dport = struct.unpack("!HH", segment[:4])
+        found[sport if dport == 80 else dport] = (
+            list(header[12:16]), list(header[16:20]), *struct.unpack("!II", segment[24:32]))
+    return found
+
+
+def cheetah_run(folder, text, clients, servers, *variables):
+    """What leaves to servers, and to clients."""
+    rx, tx = capture.save(folder / "clients.pcap", clients), folder / "clients.out"
+    run = Run(folder, text, f"macleft={HERE}", f"macright={HERE}", "print=0", *variables,
+              frames=servers, others=("--port", f"1=pcap:rx={rx},tx={tx}"))
+    assert run.result.returncode == 0, run.said
+    return stamps(run.frames), stamps(capture.load(tx)), run
+
+
+@pytest.mark.parametrize("variables", [(), ("mode=hash",)])
+def test_cheetahs_stateless_load_balancer(tmp_path, variables):
+    text, ports, clock = cheetah("cheetah-stateless.click"), range(2000, 2060), 0x12345678
+    servers = [[10, 221, 0, 5 + n] for n in range(4)]
+    known = [arp_reply(server, RIGHT) for server in servers]
+    router = arp_reply([10, 220, 0, 5], VIP)
+    client = [9, 9, 9, 9]
+    begun, _, _ = cheetah_run(
+        tmp_path, text, [router] + [stamped(client, VIP, port, 80, 2, 5, 0) for port in ports],
+        known, *variables)
+    assert set(begun) == set(ports)
+    assert {tuple(to) for _, to, _, _ in begun.values()} == set(map(tuple, servers))
+    # The same balancer again, which knows no connection: servers answer, clients go on.
+    answers = [stamped(begun[port][1], client, 80, port, 0x12, clock, 5) for port in ports]
+    _, answered, _ = cheetah_run(tmp_path, text, [router], known + answers, *variables)
+    assert set(answered) == set(ports)
+    for port in ports:
+        source, to, value, echo = answered[port]
+        assert (source, to, value & 0xFFFF, echo) == (VIP, client, clock & 0xFFFF, 5)
+        assert servers[value >> 16 & 0x7FFF] == begun[port][1]
+
+
+def test_cheetahs_stateful_load_balancer(tmp_path):
+    text, ports, vip = cheetah("cheetah-stateful.click"), range(2000, 2060), [10, 2, 0, 1]
+    servers = [[10, 180, 250, 5 + n] for n in range(32)]
+    known = [arp_reply(server, [10, 180, 250, 1]) for server in servers]
+    syns = [stamped([9, 9, 9, 9], vip, port, 80, 2, 5, 0) for port in ports]
+    begun, _, _ = cheetah_run(tmp_path, text, syns, known)
+    cookies = {port: begun[port][3] for port in ports}
+    rest = [stamped([9, 9, 9, 9], vip, port, 80, 0x10, 6, cookies[port] + 99)
+            for port in ports]
+    (tmp_path / "again").mkdir()
+    again, _, run = cheetah_run(tmp_path / "again", text, syns + rest, known)
+    for port in ports:
+        assert again[port][1:] == (begun[port][1], 6, cookies[port] + 99), run.said

@@ -56,3 +56,38 @@ void pg_work_random(struct work_package *w, uint32_t least, uint32_t most)
   for (uint32_t i = 1; i < n; i++)
     w->result = draw(w);
 }
+
+static void fill(const struct flow_work *w, uint8_t *area, const uint8_t *header,
+                 uint32_t length, uint32_t times)
+{
+  for (uint32_t i = 0; i < times; i++) {
+    memcpy(area, header, length < w->bytes ? length : w->bytes);
+    __asm__ volatile("" : : "r"(area) : "memory"); /* so that each is done */
+  }
+}
+
+static uint32_t sum_up(const struct flow_work *w, const uint8_t *area, uint32_t times)
+{
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < times; i++) {
+    for (uint32_t k = 0; k < w->bytes; k++)
+      sum += area[k];
+    __asm__ volatile("" : : "r"(area) : "memory");
+  }
+  return sum;
+}
+
+void pg_work_flow(struct flow_work *w, uint8_t *area, const uint8_t *header,
+                  uint32_t length, bool first)
+{
+  uint32_t sum = 0;
+  if (first) {
+    fill(w, area, header, length, w->flow_writes);
+    sum = sum_up(w, area, w->flow_reads);
+  }
+  sum += sum_up(w, area, w->packet_reads);
+  for (uint32_t i = 0; i < w->random.draws; i++)
+    sum += draw(&w->random);
+  fill(w, area, header, length, w->packet_writes);
+  w->random.result = sum;
+}

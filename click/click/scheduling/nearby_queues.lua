@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The queues that RED and CoDel look at: those that the argument QUEUES names, or the
--- nearest ones on packets' way.
+-- The queues that RED, CoDel and Unqueue2 look at: those that the argument QUEUES
+-- names, or the nearest ones on packets' way.
 
 local text_of = require("click.language.text")
 
@@ -24,14 +24,15 @@ end
 
 --- The queues of element `e`, a list: those that the text `wanted` names, or, if it is
 --- nil, the nearest behind the first output (`behind`) or in front of the first input.
---- Nil after an error, if there are none, too.
+--- Nil after an error.
+function nearby_queues.any(e, wanted, behind)
+  if wanted then return named(e, wanted) end
+  return e.router:nearest(e, behind, is_queue, 1)
+end
+
+--- The same; that there are none is an error, too.
 function nearby_queues.find(e, wanted, behind)
-  local found
-  if wanted then
-    found = named(e, wanted)
-  else
-    found = e.router:nearest(e, behind, is_queue, 1)
-  end
+  local found = nearby_queues.any(e, wanted, behind)
   if not found then return nil end
   if #found == 0 then return e:error("no nearby Queues") end
   return found

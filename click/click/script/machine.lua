@@ -144,7 +144,8 @@ function OPS.read(script, instruction, run)
   if not call then return end
   local result = calls.read(call, reporter) or ""
   run.console:message("%s:", calls.name(call))
-  run.console:message("%s", result)
+  -- The text, then a newline: lines of it that end have an empty one behind.
+  run.console:message("%s", result:sub(-1) == "\n" and result .. "\n" or result)
 end
 
 function OPS.write(script, instruction, run)

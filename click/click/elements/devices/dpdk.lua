@@ -8,7 +8,8 @@ local ignored, define_receiver, define_sender = common.ignored, common.define_re
   common.define_sender
 
 local OF_DRIVERS = {"N_QUEUES", "NDESC", "MINTHREADS", "MAXTHREADS", "THREADOFFSET",
-  "NUMA", "NUMA_NODE", "SCALE", "MINQUEUES", "MAXQUEUES", "CLEAR", "VERBOSE"}
+  "NUMA", "NUMA_NODE", "SCALE", "MINQUEUES", "MAXQUEUES", "CLEAR", "VERBOSE",
+  "PREFETCH_SECOND"}
 local UNSUPPORTED = {"MAC", "MTU", "MODE", "FLOW_RULES_FILE", "FLOW_ISOLATE",
   "VF_POOLS", "VF_VLAN", "PAUSE", "RSS_AGGREGATE", "RX_INTR", "MAX_RSS", "RETA_SIZE",
   "POWER_MGMT", "IPCO", "TCO", "UCO", "TSO"}

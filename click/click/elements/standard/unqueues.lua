@@ -32,7 +32,7 @@ end
 local Unqueue = element.define{
   name = "Unqueue", summary = "pulls packets, and pushes them", processing = "l/h",
   division = "any",
-  aliases = {"Unqueue2"}, emits = true,
+  emits = true,
   arguments = {
     {"BURST", "int", default = 1},
     {"ACTIVE", "bool", default = true, keyword = true},

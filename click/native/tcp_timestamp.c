@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finds TCP's timestamps option among others (RFC 9293, section 3.1), within the header.
+ */
+#include "../../src/net/checksum/sum.h"
+#include "rewrite_key.h"
+#include "tcp_timestamp.h"
+
+enum {
+  HEADER = 20, OFFSET = 12, /* where the data offset is */
+  END = 0, NOTHING = 1, TIMESTAMPS = 8, OPTION_BYTES = 10, VALUE = 2
+};
+
+/* Where the option's TSval is; 0: nowhere. */
+static uint32_t find(const uint8_t *tcp, int32_t length)
+{
+  int32_t end = (tcp[OFFSET] >> 4) * 4, at = HEADER;
+  if (end > length)
+    end = length;
+  while (at < end && tcp[at] != END) {
+    if (tcp[at] == NOTHING) {
+      at++;
+      continue;
+    }
+    if (at + 1 >= end || tcp[at + 1] < VALUE || at + tcp[at + 1] > end)
+      return 0;
+    if (tcp[at] == TIMESTAMPS && tcp[at + 1] == OPTION_BYTES)
+      return (uint32_t)at + VALUE;
+    at += tcp[at + 1];
+  }
+  return 0;
+}
+
+bool pg_tcp_timestamp(const struct packet *p, struct click_tcp_timestamp *t)
+{
+  struct view v;
+  if (!look(p, &v) || v.ip->version_ihl >> 4 != 4 || v.ip->next_proto_id != TCP ||
+      !v.first || v.length < HEADER)
+    return false;
+  t->at = find(v.l4, v.length);
+  if (!t->at)
+    return false;
+  t->value = get32(v.l4 + t->at);
+  t->echo = get32(v.l4 + t->at + sizeof t->value);
+  return true;
+}
+
+/* Put a number where it belongs; `change`, and what that adds to the sum. The option may
+ * begin at any byte: then its bytes are in the sum's words the other way round. */
+static uint16_t put(uint8_t *at, uint32_t number, bool odd, uint16_t change)
+{
+  uint16_t before = 0, former[2], words[2];
+  memcpy(former, at, sizeof former);
+  put32(at, number);
+  memcpy(words, at, sizeof words);
+  for (int i = 0; i < 2; i++)
+    before = pg_add_change(before, former[i], words[i]);
+  if (odd)
+    before = rte_bswap16(before);
+  return pg_add_change(change, 0, before);
+}
+
+void pg_tcp_set_timestamp(struct packet *p, const struct click_tcp_timestamp *t)
+{
+  struct view v;
+  look(p, &v);
+  uint8_t *at = v.l4 + t->at, *sum = v.l4 + pg_checksum_at(TCP);
+  bool odd = t->at & 1;
+  uint16_t change = put(at, t->value, odd, 0);
+  change = put(at + sizeof t->value, t->echo, odd, change);
+  store16(sum, pg_changed_sum(load16(sum), change));
+}
