@@ -164,6 +164,9 @@ def test_checksums_hold_with_such_times(tmp_path):
     (["--port", "null", "--clock", "utc"], "'utc' is no clock: tsc, real, or"),
     (["--port", "null", "--clock-error", "x"], "'x' isn't a duration"),
     (["--port", "null", "--clock-error", "1ms"], "--clock-error is of --clock real"),
+    (["--port", "null", "--ptp", "/x"], "--ptp is of --clock real"),
+    (["--receive", "null", "--ptp", "/x", "--clock-error", "1ms"], "leave one out"),
+    (["--receive", "null", "--ptp", "/x,domain=300"], "is no socket of ptp4l"),
     (["--port", "null", "--round-trip"], "--round-trip needs --port and --receive"),
     (["--port", "ring:a", "--receive", "ring:a", "--round-trip", "--clock", "real"],
      "--round-trip is by one clock")])

@@ -90,11 +90,11 @@ def test_setup_for_tests_does_without_what_is_optional(machine):
     assert result.returncode == 0
     assert machine.asked_to_install() == {
         "bird2", "busybox-static", "chromium", "graphviz", "keepalived", "libhyperscan5",
-        "lua-ldoc", "lua-readline", "mkdocs", "mkdocs-material", "openssl", "qemu-system-x86",
-        "tcpreplay"}
+        "linuxptp", "lua-ldoc", "lua-readline", "mkdocs", "mkdocs-material", "openssl",
+        "qemu-system-x86", "tcpreplay"}
     assert "couldn't install bird2 busybox-static chromium graphviz keepalived " \
-        "libhyperscan5 lua-ldoc lua-readline mkdocs mkdocs-material openssl qemu-system-x86 " \
-        "tcpreplay; what needs it is skipped" \
+        "libhyperscan5 linuxptp lua-ldoc lua-readline mkdocs mkdocs-material openssl " \
+        "qemu-system-x86 tcpreplay; what needs it is skipped" \
         in result.stderr
     machine.log.unlink()
     assert machine.setup("build").returncode == 0

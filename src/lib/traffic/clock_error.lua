@@ -1,10 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How far this machine's clock (CLOCK_REALTIME) may be from UTC, by those who keep it:
--- chrony, where `chronyc` answers, or the kernel (adjtimex(2)), which NTP's and PTP's
--- programs keep up to date. A bound, in seconds.
+-- How far this machine's clock (CLOCK_REALTIME) may be from UTC, or from a PTP domain's
+-- grandmaster, by who keeps it: ptp4l, where it runs (lib.traffic.ptp4l); chrony,
+-- where `chronyc` answers; or the kernel (adjtimex(2)), which NTP's and PTP's programs
+-- keep up to date. A bound, in seconds.
 
 local ffi = require("ffi")
+local failure = require("core.failure")
 local C = require("core.native")
+local log = require("core.lib.log")
+local ptp4l = require("lib.traffic.ptp4l")
 
 -- <linux/timex.h>; `modes` is 0: nothing is changed.
 ffi.cdef [[
@@ -24,7 +28,7 @@ ffi.cdef [[
 local clock_error = {}
 
 local UNSYNCHRONISED = 0x40 -- STA_UNSYNC
-local EVERY_S = 1           -- a look at the kernel's
+local EVERY_S = 1           -- a look at the kernel's, or ptp4l's
 local TOLERANCE = 500e-6    -- by which the kernel lets its bound grow
 local FIELDS = 14           -- of `chronyc -c tracking`
 
@@ -64,18 +68,61 @@ end
 local ClockError = {}
 ClockError.__index = ClockError
 
---- What is known from now on. `given`: a bound that the user knows; nil: ask.
-function clock_error.new(given)
-  local self = setmetatable({given = given, looked = -math.huge}, ClockError)
+-- Once what ptp4l says can't be used there is no bound for the run, and a sentence why.
+local function without_ptp4l(self, problem)
+  if not self.lost then log.warning("no bound of the clock's error: %s", problem) end
+  self.lost = true
+end
+
+-- ptp4l as `wanted`, or where it is by default; nil: there is none to be asked.
+local function find_ptp4l(wanted)
+  local place = wanted or {path = ptp4l.PATH, domain = 0}
+  local found, problem = ptp4l.new(place.path, place.domain)
+  if not found and wanted then failure.raise("--ptp: %s", problem) end
+  return found
+end
+
+local function ask_ptp4l(self)
+  local bound, problem, of_card = self.ptp4l:ask()
+  if of_card and not self.wanted then
+    self.ptp4l = nil -- phc2sys may tell chrony or the kernel
+  elseif not bound then
+    without_ptp4l(self, problem)
+  elseif self.ptp4l.steps > 1 and not self.warned then
+    self.warned = true
+    log.warning("%d clocks are between ptp4l and the grandmaster, whose own errors it "
+      .. "doesn't know", self.ptp4l.steps - 1)
+  end
+end
+
+--- What is known from now on. `given`: a bound that the user knows; nil: ask. `wanted`:
+--- the ptp4l that keeps the clock (lib.traffic.ptp4l.parse); nil: who does. Raises a
+--- failure if that isn't there.
+function clock_error.new(given, wanted)
+  local self = setmetatable({given = given, wanted = wanted, looked = -math.huge},
+    ClockError)
+  self.ptp4l = not given and find_ptp4l(wanted) or nil
   self:ask()
   return self
 end
 
---- Ask chrony again, which takes some milliseconds.
+--- Ask again ptp4l, or chrony, which takes some milliseconds.
 function ClockError:ask()
   if self.given then return end
+  self.looked = C.pg_now()
+  if self.ptp4l then ask_ptp4l(self) end
+  if self.ptp4l then return end
   local bound, growth = ask_chrony()
   if bound then self.chrony, self.growth, self.asked = bound, growth, C.pg_now() end
+  self.looked = -math.huge
+end
+
+local function look_at_ptp4l(self, now)
+  if self.lost or now - self.looked < EVERY_S then return self.ptp4l.bound end
+  local bound, problem = self.ptp4l:look()
+  if not bound then without_ptp4l(self, problem) end
+  self.looked = now
+  return bound
 end
 
 local function look(self, now)
@@ -89,12 +136,16 @@ local function look(self, now)
   self.looked = now
 end
 
---- The bound now, in seconds, and who says so: "given", "chrony" or "kernel"; nil and
---- "nobody".
+--- The bound now, in seconds, and who says so: "given", "ptp4l", "chrony" or "kernel";
+--- nil and "nobody".
 function ClockError:bound()
   if self.given then return self.given, "given" end
   local now = C.pg_now()
-  if self.chrony then
+  if self.ptp4l then
+    local bound = look_at_ptp4l(self, now)
+    if self.lost then return nil, "nobody" end
+    return bound, "ptp4l"
+  elseif self.chrony then
     return self.chrony + self.growth * (now - self.asked), "chrony"
   end
   look(self, now)

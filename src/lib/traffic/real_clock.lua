@@ -68,10 +68,10 @@ local RealClock = {}
 RealClock.__index = RealClock
 
 --- The clock, with `offset` seconds added (0). `error`: how far it may be wrong then,
---- in seconds; nil: ask those who keep it.
-function real_clock.new(offset, error)
+--- in seconds; nil: ask those who keep it, or the ptp4l at `ptp` (lib.traffic.ptp4l).
+function real_clock.new(offset, error, ptp)
   return setmetatable({offset = ffi.cast(int64, (offset or 0) * 1e9),
-    error = clock_error.new(error)}, RealClock)
+    error = clock_error.new(error, ptp)}, RealClock)
 end
 
 --- Nanoseconds since 1970 (int64_t), read from the kernel each time: pg_real_ns() is

@@ -42,7 +42,8 @@ end
 -- forbids it later.
 local function clock_of(options)
   if not options.clock and options.port then return nil end
-  local clock = real_clock.new(options.clock or 0, options.clock_error)
+  local clock = real_clock.new(options.clock or 0, options.clock_error,
+    options.ptp)
   return clock, options.clock and function () return clock:stamp() end or nil
 end
 

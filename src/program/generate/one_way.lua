@@ -7,8 +7,8 @@ local commas = require("core.lib").comma_value
 
 local M = {}
 
-local SOURCES = {given = "as given", chrony = "says chrony", kernel = "says the kernel",
-  nobody = "as nobody keeps it"}
+local SOURCES = {given = "as given", ptp4l = "says ptp4l", chrony = "says chrony",
+  kernel = "says the kernel", nobody = "as nobody keeps it"}
 
 -- A clock that may be wrong by so many ns (nil: unknown).
 local function error_text(whose, ns, source)

@@ -5,6 +5,7 @@ local cli = require("lib.cli")
 local failure = require("core.failure")
 local payload = require("lib.traffic.payload")
 local rate = require("lib.traffic.rate")
+local ptp4l = require("lib.traffic.ptp4l")
 local real_clock = require("lib.traffic.real_clock")
 local streams = require("program.generate.streams")
 
@@ -56,8 +57,11 @@ local function parser()
            .. " machine measures by. real+1.5ms: with an offset that is known.")
     :argname("CLOCK"):convert(real_clock.parse)
   p:option("--clock-error", "This machine's time is wrong by at most TIME (default:"
-           .. " what chrony or the kernel says)."):argname("TIME")
+           .. " what ptp4l, chrony or the kernel says)."):argname("TIME")
     :convert(cli.duration)
+  p:option("--ptp", "The management socket of the ptp4l that keeps this machine's time,"
+           .. " and its domain: PATH or PATH,domain=N (default: " .. ptp4l.PATH
+           .. ", if it is there)."):argname("SOCKET"):convert(ptp4l.parse)
   p:flag("--round-trip", "Packets come back from another machine: report half of the"
          .. " time, too.")
   p:option("--seed", "Seed of random values and gaps (default 1).")
@@ -155,8 +159,11 @@ local function check(options)
     failure.usage("--round-trip is by one clock, this machine's counter: leave out"
       .. " --clock")
   end
-  if options.clock_error and options.port and not options.clock then
-    failure.usage("--clock-error is of --clock real: give both")
+  local of_clock = options.clock_error and "--clock-error" or options.ptp and "--ptp"
+  if of_clock and options.port and not options.clock then
+    failure.usage("%s is of --clock real: give both", of_clock)
+  elseif options.clock_error and options.ptp then
+    failure.usage("--clock-error says what --ptp asks for: leave one out")
   end
   local given = {}
   for _, name in ipairs(FOR_SENDING) do
