@@ -107,6 +107,7 @@ def test_an_upgrade_goes_on_with_its_replicator(hosts):
     with b.replicate(a, "--role", "backup"), with_replicator(a, b) as one:
         one.wait_for("x: backup")
         a.notify("master")
+        one.wait_for("took over in")  # the replicator may be ahead of it
         one.wait_for("has all")
         old = replicator_of(a)
         result = a.run("upgrade", "x")

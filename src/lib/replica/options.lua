@@ -37,7 +37,8 @@ local function parser()
     .. "notified, else backup with --listen)."):choices{"master", "backup"}
   p:option("--interval", "A sweep for changes begins so often at most (default 50ms).")
     :convert(quantity.duration):argname("TIME")
-  p:option("--memory", "Take so many bytes of records at most (default 1Gi).")
+  p:option("--memory", "Take so many bytes of records, "
+    .. "and of what finds them, at most (default 1Gi).")
     :argname("SIZE"):convert(quantity.bytes)
   p:option("--parent"):hidden(true):convert(tonumber) -- lib.replica.child
   return p

@@ -11,7 +11,9 @@ local ffi = require("ffi")
 local keep = require("net.keep.keep")
 local log = require("core.lib.log")
 local main = require("core.main")
+local said = require("lib.replica.said")
 local send = require("lib.replica.send")
+local stat = require("posix.sys.stat")
 local stream = require("lib.replica.stream")
 local tree = require("core.shm.tree")
 local unistd = require("posix.unistd")
@@ -22,13 +24,10 @@ local Receiver = {}
 Receiver.__index = Receiver
 
 local SILENCE_S = 5
-local MOST_FILES, LONGEST = 1024, 255
-local SMALLEST, LARGEST = 8, 65536 -- a record, as net/keep has it
-local FASTEST = 1e9                -- units of an expiry in a second
+local MOST_FILES = 1024
 local FARTHEST_NS = 1e18           -- of another host's clock
 local DRIFT = 1e-4                 -- by which two clocks part at most
-local NO_AGE = C.FLOW_NO_AGE % 2 ^ 32 -- LuaJIT has it as an int
-local OWN_FILE = 384               -- rw-------
+local OWN_FILE, OWN_FOLDER = 384, 448 -- rw-------, rwx------
 local BATCH = ffi.sizeof("struct replica_batch")
 
 --- Write what the other end of the connection, called `peer`, says of the name.
@@ -46,56 +45,60 @@ local function path_of(self, of, hidden)
     keep.file_of(of))
 end
 
+-- Hints about the file (net.flow), until it is whole hidden ones.
+local function hints_of(self, of, hidden)
+  local path, folder = keep.hints_of(self.folder, of)
+  return hidden and ("%s/.%s"):format(folder, keep.file_of(of)) or path, folder
+end
+
+local function remove(self, of, hidden)
+  unistd.unlink(path_of(self, of, hidden))
+  unistd.unlink((hints_of(self, of, hidden)))
+end
+
 -- Files -------------------------------------------------------------------------------
 
-local function is_whole(n, least, most)
-  return type(n) == "number" and n >= least and n <= most and n % 1 == 0
-end
-
-local function is_text(text)
-  return type(text) == "string" and #text <= LONGEST and not text:find("%z")
-end
-
--- Is it where the age of records of that size may be?
-local function is_age_at(at, size)
-  return at == NO_AGE or is_whole(at, 0, LARGEST) and at % 8 == 0
-    and at + ffi.sizeof("struct flow_age") <= size
-end
-
 -- Why what is said of a file can't be, behind "it".
-local function problem_of(self, said)
-  if type(said) ~= "table" or not is_text(said.of) or not is_text(said.layout)
-    or said.of == "" then
-    return "has a file whose name or layout is no text of up to 255 bytes"
-  elseif not is_whole(said.size, SMALLEST, LARGEST) then
-    return ("has records of %s bytes"):format(tostring(said.size))
-  elseif not is_age_at(said.age_at, said.size) then
-    return ("has ages at byte %s of %d"):format(tostring(said.age_at), said.size)
-  elseif not is_whole(said.most, 1, C.FLOW_MOST) then
-    return ("has up to %s records"):format(tostring(said.most))
-  elseif not is_whole(said.per_second, 1, FASTEST) then
-    return ("has ages of which %s are a second"):format(tostring(said.per_second))
-  end
+local function problem_of(self, about)
+  local problem = said.problem(about)
   for _, file in pairs(self.files) do
-    if file.of == said.of then
-      return ("has '%s' twice"):format(said.of)
+    if not problem and file.of == about.of then
+      problem = ("has '%s' twice"):format(file.of)
     end
   end
+  return problem
 end
 
-local function begin(self, said, notes)
-  local hidden = path_of(self, said.of, true)
-  unistd.unlink(hidden)
+-- Hints about where records are, for the process that goes on with them. It can do
+-- without.
+local function begin_hints(self, about, native, inode)
+  local path, folder = hints_of(self, about.of, true)
+  stat.mkdir(folder, OWN_FOLDER)
+  unistd.unlink(path)
+  local fd = about.keys and fcntl.open(path, keep.WRITE, OWN_FILE)
+  if not fd then return end
+  local keys = ffi.new("struct replica_keys", about.keys)
+  if not C.pg_replica_target_hints(native, fd, inode, keys) then unistd.unlink(path) end
+  unistd.close(fd)
+end
+
+local function begin(self, about, notes)
+  local hidden = path_of(self, about.of, true)
+  remove(self, about.of, true)
   local fd, reason = fcntl.open(hidden, keep.WRITE, OWN_FILE)
   if not fd then return nil, reason end
   local native = ffi.gc(ffi.new("struct replica_target"), C.pg_replica_target_close)
   native.limit = self.limit
-  local h = keep.new_header(said.of, said.layout, said.per_second)
-  local done = C.pg_replica_target_open(native, fd, h, said.size, said.age_at,
-    said.most, notes, #notes)
+  local h = keep.new_header(about.of, about.layout, about.per_second)
+  local done = C.pg_replica_target_open(native, fd, h, about.size, about.age_at,
+    about.most, notes, #notes)
   reason = not done and errno.errno(ffi.errno()) or nil
   unistd.close(fd)
-  if done then return native end
+  if done then
+    local inode = stat.lstat(hidden).st_ino
+    begin_hints(self, about, native, inode)
+    return native
+  end
   unistd.unlink(hidden)
   return nil, reason
 end
@@ -106,18 +109,18 @@ local function on_file(self, bytes, n)
   if length > n - 8 or n - 8 - length > C.KEEP_NOTES then
     return ("has a text of %d bytes, of %d"):format(length, n - 8)
   end
-  local ok, said = pcall(cjson.decode, ffi.string(bytes + 8, length))
+  local ok, about = pcall(cjson.decode, ffi.string(bytes + 8, length))
   local problem = not ok and "has a file whose text is no JSON"
-    or problem_of(self, said)
+    or problem_of(self, about)
     or self.files[id] and ("has two files %d"):format(id)
     or self.n >= MOST_FILES and ("has over %d files"):format(MOST_FILES)
   if problem then return problem end
-  local native, reason = begin(self, said,
+  local native, reason = begin(self, about,
     ffi.string(bytes + 8 + length, n - 8 - length))
   if not native then
-    return ("can't be taken: '%s' can't be written: %s"):format(said.of, reason)
+    return ("can't be taken: '%s' can't be written: %s"):format(about.of, reason)
   end
-  self.files[id] = {of = said.of, native = native, per_second = said.per_second}
+  self.files[id] = {of = about.of, native = native, per_second = about.per_second}
   self.n = self.n + 1
 end
 
@@ -133,12 +136,13 @@ local function shift_of(self, clock_ns)
   return shift
 end
 
--- Bytes of the records of other files than that one.
+-- Bytes of the records and hints of other files than that one.
 local function others_bytes(self, but)
   local sum = 0
   for _, file in pairs(self.files) do
-    local r = file.native.records
-    if file ~= but then sum = sum + r.top * r.size end
+    if file ~= but then
+      sum = sum + tonumber(C.pg_replica_target_bytes(file.native))
+    end
   end
   return sum
 end
@@ -186,6 +190,8 @@ local function on_complete(self, bytes, n)
   local gone, had = without(self, file)
   local ok, reason = os.rename(path_of(self, file.of, true), path_of(self, file.of))
   if not ok then return "can't be taken: " .. reason end
+  unistd.unlink((hints_of(self, file.of)))
+  os.rename((hints_of(self, file.of, true)), (hints_of(self, file.of)))
   file.whole = true
   self.gone = self.gone + gone
   log.info("%s: %s has all %d records of %s%s", self.name, file.of,
@@ -199,18 +205,18 @@ local function on_gone(self, bytes, n)
   local replaced = stream.uint32(bytes + 4) ~= 0
   C.pg_replica_target_close(file.native)
   if not file.whole then
-    unistd.unlink(path_of(self, file.of, true))
+    remove(self, file.of, true)
   elseif not replaced then
-    unistd.unlink(path_of(self, file.of))
+    remove(self, file.of)
   end
   self.files[id], self.n = nil, self.n - 1
 end
 
 local function on_hello(self, bytes, n)
-  local ok, said = pcall(cjson.decode, ffi.string(bytes, n))
-  if not ok or type(said) ~= "table" or said.perigee ~= send.VERSION then
+  local ok, about = pcall(cjson.decode, ffi.string(bytes, n))
+  if not ok or type(about) ~= "table" or about.perigee ~= send.VERSION then
     return ("speaks another version than %d"):format(send.VERSION)
-  elseif said.name ~= self.name then
+  elseif about.name ~= self.name then
     return ("has another name than '%s'"):format(self.name)
   end
   local busy, split = self.may_write()
@@ -233,6 +239,7 @@ local function remove_others(self)
   for _, file in ipairs(any and tree.names(keep.folder(self.folder)) or {}) do
     if not own[file] then
       unistd.unlink(("%s/%s"):format(keep.folder(self.folder), file))
+      unistd.unlink(("%s/%s"):format(select(2, hints_of(self, "")), file))
       log.info("%s: %s has no file %s, so the one here is gone", self.name, self.peer,
         file)
     end
@@ -332,7 +339,7 @@ end
 function Receiver:close()
   for _, file in pairs(self.files) do
     C.pg_replica_target_close(file.native)
-    if not file.whole then unistd.unlink(path_of(self, file.of, true)) end
+    if not file.whole then remove(self, file.of, true) end
   end
   self.files, self.n = {}, 0
   self.connection:close()

@@ -8,7 +8,10 @@ local keep = require("net.keep.keep")
 local receive = require("lib.replica.receive")
 local send = require("lib.replica.send")
 local shm_root = require("testing.shm_root")
+local going_on = require("net.keep.going_on")
+local outside = require("core.outside.visitors")
 local stderr = require("testing.stderr")
+local tables = require("net.keep.tables")
 local tree = require("core.shm.tree")
 local C = require("core.declare")("net/replica/replica.h")
 
@@ -44,8 +47,8 @@ local function now() return tonumber(C.pg_monotonic_ns()) / 1e6 end
 
 local function new_table()
   local t = flow.new{key = "uint64_t", value = "uint64_t", limit = 5000, ages = {60000}}
-  keep.records{of = "a/table", layout = "numbers 1", records = t.table.records,
-    notes = "a note", begin = function () return function () return "old" end end}
+  keep.records(tables.item{of = "a/table", layout = "numbers 1", flows = t,
+    notes = "a note", now = now})
   return t
 end
 
@@ -110,6 +113,42 @@ describe("lib.replica", function ()
     keep.leave()
     stderr.leave()
     shm_root.remove()
+  end)
+
+  it("lets another host find each record before it has all", function ()
+    local few = going_on.FEW
+    finally(function () going_on.FEW = few end)
+    going_on.FEW = 0
+    local function number_of(of, key) return of:find(ffi.new("uint64_t[1]", key)) end
+    for i = 1, 3000 do add(t, i, 2 * i) end
+    assert.is_nil(sweep(s, r))
+    for i = 1, 1000 do t:remove(number_of(t, 3 * i)) end
+    for i = 1, 500 do add(t, 5000 + i, 7) end -- some in their places
+    t.record[number_of(t, 1)].value = 99
+    assert.is_nil(sweep(s, r))
+    keep.leave()
+    keep.use(THERE)
+    local t2 = new_table()
+    assert.equal(0, t2:count())
+    assert.equal(99, tonumber(t2.record[number_of(t2, 1)].value))
+    for i = 2, 3000 do
+      local number = number_of(t2, i)
+      assert.equal(i % 3 == 0, number == 0)
+      if number ~= 0 then assert.equal(2 * i, tonumber(t2.record[number].value)) end
+    end
+    assert.equal(2000, t2:count()) -- by look-ups alone
+    repeat outside.tend(0) until stderr.told():find("2500 of 2500 records")
+    assert.equal(7, tonumber(t2.record[number_of(t2, 5500)].value))
+  end)
+
+  it("leaves no hints where a file goes", function ()
+    add(t, 1, 1)
+    assert.is_nil(sweep(s, r))
+    local hints = keep.folder(THERE) .. "/.hints"
+    assert.same({keep.file_of("a/table")}, tree.names(hints))
+    require("posix.unistd").unlink(keep.folder(NAME) .. "/" .. keep.file_of("a/table"))
+    assert.is_nil(sweep(s, r))
+    assert.same({{}, {}}, {tree.names(hints), tree.names(keep.folder(THERE))})
   end)
 
   it("has all records there, and what changes", function ()
@@ -243,6 +282,8 @@ describe("lib.replica", function ()
     ["has records of 7 bytes"] = described{['"size":64'] = '"size":7'},
     ["has records of 64.5 bytes"] = described{['"size":64'] = '"size":64.5'},
     ["has ages at byte 48 of 64"] = described{['"age_at":0'] = '"age_at":48'},
+    ["has keys that aren't within records of 64 bytes"] = described{['"most"'] =
+      '"keys":{"at":40,"size":16,"n":2},"most"'},
     ["has up to 1000000000 records"] = described{['"most":100'] = '"most":1000000000'},
     ["has ages of which 0 are a second"] = described{['"per_second":1000'] =
       '"per_second":0'},

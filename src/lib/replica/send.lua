@@ -6,6 +6,7 @@
 local C = require("core.declare")("net/replica/replica.h")
 local cjson = require("cjson")
 local errno = require("posix.errno")
+local fcntl = require("posix.fcntl")
 local ffi = require("ffi")
 local keep = require("net.keep.keep")
 local log = require("core.lib.log")
@@ -50,11 +51,20 @@ local function drop(source)
   C.pg_replica_close(source.native)
 end
 
-local function file_json(file, name, per_second)
+-- Where in records the keys are by which hints say where they are; nil: there are none.
+local function keys_of(path)
+  local fd = fcntl.open(path, fcntl.O_RDONLY + fcntl.O_CLOEXEC + fcntl.O_NONBLOCK)
+  if not fd then return nil end
+  local keys = C.pg_replica_keys(fd)
+  unistd.close(fd)
+  return keys.n > 0 and {at = keys.at, size = keys.size, n = keys.n} or nil
+end
+
+local function file_json(file, of, per_second, keys)
   local h = file.header
-  return cjson.encode({of = keep.owner(file, name), layout = ffi.string(h.layout),
+  return cjson.encode({of = of, layout = ffi.string(h.layout),
     size = h.record_size, age_at = h.age_at, most = tonumber(h.most),
-    per_second = per_second})
+    per_second = per_second, keys = keys})
 end
 
 -- A source for the file that is there now under that name; nil: it can't be sent.
@@ -69,9 +79,12 @@ local function open(self, path, inode)
     or not good and "can't be compared: " .. errno.errno(ffi.errno()) or nil
   unistd.close(fd)
   if problem then return nil, problem end
+  local of = keep.owner(file, path:match("[^/]*$"))
+  local hints = keep.hints_of(self.name, of)
+  local keys = keys_of(hints)
   local source = {native = native, inode = inode, id = self.next_id, notes = notes,
-    json = file_json(file, path:match("[^/]*$"), per_second), per_second = per_second,
-    first = true}
+    json = file_json(file, of, per_second, keys), per_second = per_second,
+    first = true, awaits = not keys and not tree.exists(hints) and hints or nil}
   self.next_id = self.next_id + 1
   return source
 end
@@ -83,6 +96,11 @@ local function complain(self, file, problem)
   self.refused[file] = problem
 end
 
+-- Is the source of the file with that inode? Hints come behind their file.
+local function is_of(source, inode)
+  return source.inode == inode and not (source.awaits and tree.exists(source.awaits))
+end
+
 -- Look which files there are: self.queue has those to sweep, and what else to say.
 local function look(self)
   local there, queue = {}, {}
@@ -90,7 +108,7 @@ local function look(self)
     local path = ("%s/%s"):format(keep.folder(self.name), file)
     local found = stat.lstat(path)
     local source = self.sources[file]
-    if found and not (source and source.inode == found.st_ino) then
+    if found and not (source and is_of(source, found.st_ino)) then
       local new, problem = open(self, path, found.st_ino)
       complain(self, file, problem)
       if new then

@@ -94,6 +94,12 @@ local function sweep(path)
   end
 end
 
+--- Where hints about the file of `of` under the name are (net.flow), and their folder.
+function keep.hints_of(name_of, of)
+  local folder = keep.folder(name_of)
+  return going_on.hints_of(folder, of), folder .. HINTS
+end
+
 --- Is a process using the name?
 function keep.is_used(of) return file_lock.is_held(keep.folder(of)) end
 

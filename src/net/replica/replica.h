@@ -17,6 +17,10 @@
  * REPLICA_AGE: its expiry alone, an int64_t; REPLICA_REMOVED: nothing. */
 enum { REPLICA_RECORD = 0, REPLICA_REMOVED = 1, REPLICA_AGE = 2, REPLICA_KIND = 30 };
 
+/* Where in a record its keys are, one behind the other: hints say where records are by them
+ * (net/flow/hints.h). n is 0 where there are no hints. */
+struct replica_keys { uint32_t at, size, n; };
+
 /* A file that is sent: what the other host has of it. */
 struct replica_source {
   int32_t fd;
@@ -37,14 +41,18 @@ bool pg_replica_open(struct replica_source *s, int fd, const struct keep_file *f
                      int64_t per_second);
 void pg_replica_close(struct replica_source *s);
 bool pg_replica_begin(struct replica_source *s);
+struct replica_keys pg_replica_keys(int fd);
 int64_t pg_replica_sweep(struct replica_source *s, int64_t now, uint8_t *to,
                          uint64_t room);
 
-/* A file that is written here. */
+/* A file that is written here, and hints about it. */
+struct flow_hints;
 struct replica_target {
   struct flow_records records;
   int32_t open;
-  uint64_t limit;            /* bytes of records at most */
+  struct replica_keys keys;
+  struct flow_hints *hints;  /* NULL: none */
+  uint64_t limit;            /* bytes of records, and of hints, at most */
   uint64_t there;            /* records in use */
   uint64_t applied;          /* entries */
   char problem[160];         /* what the other host says that can't be, behind "it ..." */
@@ -53,6 +61,9 @@ struct replica_target {
 bool pg_replica_target_open(struct replica_target *t, int fd, struct keep_header *h,
                             uint32_t size, uint32_t age_at, uint64_t most,
                             const char *notes, uint64_t notes_size);
+bool pg_replica_target_hints(struct replica_target *t, int fd, uint64_t inode,
+                             struct replica_keys keys);
+uint64_t pg_replica_target_bytes(const struct replica_target *t);
 void pg_replica_target_close(struct replica_target *t);
 bool pg_replica_apply(struct replica_target *t, const uint8_t *entries, uint64_t bytes,
                       int64_t shift);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../flow/hints.h"
 #include "replica.h"
 
 enum {
@@ -328,4 +329,14 @@ int64_t pg_replica_sweep(struct replica_source *s, int64_t now, uint8_t *to,
     }
   }
   return p - to;
+}
+
+/* The keys that the hints in a file are about; none if these can't be used. */
+struct replica_keys pg_replica_keys(int fd)
+{
+  struct flow_hint_header h;
+  if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || memcmp(h.magic, "PGHINTS", 8) ||
+      h.version != HINT_VERSION || h.size != sizeof h || h.complete != 1)
+    return (struct replica_keys){0};
+  return (struct replica_keys){h.key_at, h.key_size, h.keys};
 }

@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "../flow/find.h"
+#include "../flow/hints.h"
 #include "replica.h"
 
-enum { BITS = 64 };
+enum { BITS = 64, HINT_BYTES = 32 /* of a key, at most */ };
 static const int64_t FARTHEST = INT64_MAX / 4; /* of an expiry, in any unit */
 
 static void in_this_order(void) { __asm__ volatile("" ::: "memory"); }
@@ -46,8 +48,35 @@ bool pg_replica_target_open(struct replica_target *t, int fd, struct keep_header
   return t->open;
 }
 
+/* Hints about the file with that inode, in the empty file `fd`. False, with errno. */
+bool pg_replica_target_hints(struct replica_target *t, int fd, uint64_t inode,
+                             struct replica_keys keys)
+{
+  struct flow_index x = {.records = &t->records, .key_at = keys.at,
+                         .key_size = keys.size, .key_shift = keys.n - 1};
+  if (getrandom(x.secret, sizeof x.secret, 0) != (ssize_t)sizeof x.secret)
+    return false;
+  t->hints = pg_flow_hints_new(fd, inode, &x);
+  t->keys = keys;
+  return t->hints != NULL;
+}
+
+static uint64_t bytes_up_to(const struct replica_target *t, uint64_t top)
+{
+  return top * (t->records.size + (t->hints ? HINT_BYTES * t->keys.n : 0));
+}
+
+/* What the limit is of. */
+uint64_t pg_replica_target_bytes(const struct replica_target *t)
+{
+  return bytes_up_to(t, t->records.top);
+}
+
 void pg_replica_target_close(struct replica_target *t)
 {
+  if (t->hints)
+    pg_flow_hints_free(t->hints);
+  t->hints = NULL;
   if (t->open)
     pg_flow_records_close(&t->records);
   t->open = false;
@@ -62,7 +91,7 @@ static bool is_in_use(const struct flow_records *r, uint32_t number)
 static bool reach(struct replica_target *t, uint32_t number)
 {
   struct flow_records *r = &t->records;
-  if (((uint64_t)number + 1) * r->size > t->limit)
+  if (bytes_up_to(t, (uint64_t)number + 1) > t->limit)
     return refuse(t, "needs more than %llu bytes: its record %u is beyond",
                   (unsigned long long)t->limit, number);
   while (r->top <= number)
@@ -79,6 +108,28 @@ static void release(struct flow_records *r, uint32_t number)
   in_this_order();
 }
 
+/* The record's keys aren't there any more. */
+static void take_hints(struct replica_target *t, uint32_t number)
+{
+  for (uint32_t i = 0; t->hints && i < t->keys.n; i++)
+    pg_flow_hints_take(t->hints, number * t->keys.n + i);
+}
+
+static void put_hints(struct replica_target *t, uint32_t number, const uint8_t *record)
+{
+  for (uint32_t i = 0; t->hints && i < t->keys.n; i++) {
+    const uint8_t *key = record + t->keys.at + i * t->keys.size;
+    uint32_t hash = flow_hash_of(t->hints->header->secret, key, t->keys.size);
+    pg_flow_hints_put(t->hints, hash, number * t->keys.n + i);
+  }
+}
+
+static bool same_keys(const struct replica_target *t, const uint8_t *a, const uint8_t *b)
+{
+  return !t->hints || !memcmp(a + t->keys.at, b + t->keys.at,
+                              (size_t)t->keys.n * t->keys.size);
+}
+
 static bool apply_record(struct replica_target *t, uint32_t number, const uint8_t *from,
                          int64_t shift)
 {
@@ -88,10 +139,16 @@ static bool apply_record(struct replica_target *t, uint32_t number, const uint8_
     return refuse(t, "has a record %u that ends at %lld", number, (long long)expiry);
   if (!reach(t, number))
     return false;
-  if (is_in_use(r, number))
+  bool was_there = is_in_use(r, number);
+  if (was_there)
     release(r, number);
   else
     t->there++;
+  if (!was_there || !same_keys(t, flow_record(r, number), from)) {
+    if (was_there)
+      take_hints(t, number);
+    put_hints(t, number, from);
+  }
   memcpy(flow_record(r, number), from, r->size);
   if (r->age_at != FLOW_NO_AGE)
     flow_age_of(r, number)->expiry = expiry + shift;
@@ -138,6 +195,7 @@ static uint64_t apply_one(struct replica_target *t, const uint8_t *entry, uint64
     if (!is_in_use(r, number))
       return refuse(t, "removes the record %u, which isn't there", number);
     release(r, number);
+    take_hints(t, number);
     t->there--;
     return size;
   default:
