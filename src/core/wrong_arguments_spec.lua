@@ -105,7 +105,7 @@ local function compiled(text, ...)
   local loop = loadstring("local link, packet, counter, l, p, c = ... "
     .. "return function (n) for i = 1, n do " .. text .. " end end")(...)
   jit.flush()
-  for _ = 1, 3 do loop(1000) end
+  for _ = 1, 100 do loop(1000) end
   for number = 1, 100 do
     local info = jit_util.traceinfo(number)
     if info and info.linktype == "loop" then return #jit_util.tracemc(number) end

@@ -5,6 +5,7 @@
 -- and `layout` if it is one of ours.
 
 local bit = require("bit")
+local cells = require("lib.stack.layout.cells")
 local ffi = require("ffi")
 local checksum = require("net.checksum.checksum")
 local ctypes = require("lib.stack.layout.ctypes")
@@ -19,21 +20,20 @@ local band, bswap, rshift = bit.band, bit.bswap, bit.rshift
 local bytes_t = ffi.typeof("uint8_t *")
 
 -- What follows a header, and where a variable part is: bytes under any width.
-ffi.cdef[[
-union payload_t {
-  uint8_t uint8[0];
-  uint16_t uint16[0];
-  uint32_t uint32[0];
-  uint64_t uint64[0];
-} __attribute__((packed));
-]]
+local payload_index, set_payload = cells.payload("payload_t", function (payload, i)
+  if type(i) == "number" then return payload.uint8_[i] end
+  error(("a payload has uint8, uint16, uint32 and uint64, not '%s'")
+    :format(tostring(i)), 2)
+end, function (_, i)
+  error(("a payload has uint8, uint16, uint32 and uint64 to set, not '%s'")
+    :format(tostring(i)), 2)
+end)
 ffi.metatype("union payload_t", {
-  __index = function (payload, i)
-    if type(i) == "number" then return payload.uint8[i] end
-    error(("a payload has uint8, uint16, uint32 and uint64, not '%s'")
-      :format(tostring(i)), 2)
+  __index = payload_index,
+  __newindex = function (payload, i, value)
+    if type(i) ~= "number" then return set_payload(payload, i, value) end
+    payload.uint8_[i] = value
   end,
-  __newindex = function (payload, i, value) payload.uint8[i] = value end,
 })
 
 -- ---- text ----

@@ -5,6 +5,7 @@
 -- make many stacks.
 
 local ffi = require("ffi")
+local cells = require("lib.stack.layout.cells")
 local mode = require("core.check.mode")
 local missing = require("lib.stack.layout.missing")
 local operand = require("lib.stack.packet.operand")
@@ -14,19 +15,16 @@ jit.off(true, true)
 
 local cast = {}
 
-ffi.cdef[[
-union perigee_payload {
-  uint8_t uint8[0];
-  uint16_t uint16[0];
-  uint32_t uint32[0];
-  uint64_t uint64[0];
-} __attribute__((packed));
-]]
-
 local PAYLOAD = {"uint8", "uint16", "uint32", "uint64"}
 local OF_PAYLOAD = "it has uint8, uint16, uint32 and uint64"
+
+local function payload_names() return PAYLOAD end
+
+local payload_index, set_payload = cells.payload("perigee_payload",
+  missing.index("payload", payload_names, OF_PAYLOAD),
+  missing.newindex("payload", payload_names, OF_PAYLOAD, 1))
 ffi.metatype("union perigee_payload", missing.operators({
-  __index = missing.index("payload", function () return PAYLOAD end, OF_PAYLOAD),
+  __index = payload_index, __newindex = set_payload,
 }, "payload", OF_PAYLOAD))
 
 local PACKET = "struct { union { struct packet packet; struct packet; }; }"

@@ -5,11 +5,14 @@
 
 local ffi = require("ffi")
 
+local cells = require("lib.stack.layout.cells")
+
+cells.declare("ip4_bytes", 8, 4)
 ffi.cdef[[
 struct perigee_ip4 {
   union {
-    uint8_t uint8[4];
-    uint32_t uint32;
+    struct perigee_ip4_bytes uint8_;
+    uint32_t uint32_;
   } __attribute__((packed));
 } __attribute__((packed));
 ]]
@@ -27,13 +30,13 @@ local amount, incomparable, without = operands.amount, operands.incomparable,
 local type, tonumber = type, tonumber -- a global costs side traces loads
 
 local methods = {}
-local meta = {__index = methods}
+local meta = {}
 
 local function set_from(self, value)
   if istype(Ip4, value) then
-    self.uint32 = value.uint32
+    self.uint32_ = value.uint32_
   elseif type(value) == "cdata" and tonumber(value) then
-    self.uint32 = bswap(tonumber(cast(uint32, value)))
+    self.uint32_ = bswap(tonumber(cast(uint32, value)))
   else
     error(("an IPv4 address is set to a number or another address, not '%s'; "
       .. "setString takes text"):format(tostring(value)), 3)
@@ -43,13 +46,13 @@ end
 --- The address as a number, 0 to 0xffffffff.
 function methods:get()
   if not istype(Ip4, self) then without(self, "IPv4") end
-  return (tonumber(cast(uint32, bswap(self.uint32)))) -- no tail call: accessors.lua
+  return (tonumber(cast(uint32, bswap(self.uint32_)))) -- no tail call: accessors.lua
 end
 
 --- Set the address to a number (modulo 2^32), or to another address.
 function methods:set(value)
   if not istype(Ip4, self) then without(self, "IPv4") end
-  if type(value) == "number" then self.uint32 = bswap(value)
+  if type(value) == "number" then self.uint32_ = bswap(value)
   else set_from(self, value) end
 end
 
@@ -57,35 +60,35 @@ end
 function methods:add(n)
   if not istype(Ip4, self) then without(self, "IPv4") end
   if type(n) ~= "number" then n = tonumber(amount(n, "IPv4")) end
-  self.uint32 = bswap(bswap(self.uint32) + n)
+  self.uint32_ = bswap(bswap(self.uint32_) + n)
 end
 
 function meta.__eq(a, b)
-  return istype(Ip4, a) and istype(Ip4, b) and a.uint32 == b.uint32
+  return istype(Ip4, a) and istype(Ip4, b) and a.uint32_ == b.uint32_
 end
 
 function meta.__lt(a, b)
   if not (istype(Ip4, a) and istype(Ip4, b)) then incomparable(a, b, "IPv4") end
-  return cast(uint32, bswap(a.uint32)) < cast(uint32, bswap(b.uint32))
+  return cast(uint32, bswap(a.uint32_)) < cast(uint32, bswap(b.uint32_))
 end
 
 function meta.__le(a, b)
   if not (istype(Ip4, a) and istype(Ip4, b)) then incomparable(a, b, "IPv4") end
-  return cast(uint32, bswap(a.uint32)) <= cast(uint32, bswap(b.uint32))
+  return cast(uint32, bswap(a.uint32_)) <= cast(uint32, bswap(b.uint32_))
 end
 
 --- address + n, n + address: a number, modulo 2^32.
 function meta.__add(a, b)
   if not istype(Ip4, a) then a, b = b, a end
   if type(b) ~= "number" then b = tonumber(amount(b, "IPv4")) end
-  return (bswap(a.uint32) + b) % 2^32
+  return (bswap(a.uint32_) + b) % 2^32
 end
 
 --- address - n: a number, modulo 2^32.
 function meta.__sub(a, n)
   if not istype(Ip4, a) then incomparable(a, n, "IPv4") end
   if type(n) ~= "number" then n = tonumber(amount(n, "IPv4")) end
-  return (bswap(a.uint32) - n) % 2^32
+  return (bswap(a.uint32_) - n) % 2^32
 end
 
 -- ---- text: slow ----
@@ -102,7 +105,7 @@ function methods:setString(s)
     error(("'%s' is not an IPv4 address, such as 192.0.2.1")
       :format(tostring(s)), 2)
   end
-  self.uint32 = bswap(number)
+  self.uint32_ = bswap(number)
 end
 
 --- "192.0.2.1"
@@ -112,7 +115,26 @@ function methods:getString()
 end
 meta.__tostring = methods.getString
 
-meta.__newindex = missing.guard(methods, "an IPv4 address", {"uint8", "uint32"})
+local set_member = cells.setter("an IPv4 address", {uint32 = "uint32_"},
+  {uint8 = true},
+  missing.guard(methods, "an IPv4 address", {"uint8", "uint32"}, nil, 2))
+
+function meta.__newindex(self, name, value)
+  if name == "uint32" and type(value) == "number" then
+    self.uint32_ = value
+    return
+  end
+  return set_member(self, name, value)
+end
+
+local known = cells.constant(methods)
+
+function meta.__index(self, name)
+  if name == "uint32" then return self.uint32_ end
+  if name == "uint8" then return self.uint8_ end
+  return known[name]
+end
+
 ffi.metatype(Ip4, missing.operators(meta, "an IPv4 address",
   "get gives a number, getString text"))
 

@@ -5,12 +5,18 @@
 
 local ffi = require("ffi")
 
+local cells = require("lib.stack.layout.cells")
+
+cells.declare("ip6_bytes", 8, 16)
+cells.declare("ip6_words", 32, 4)
+cells.declare("ip6_halves", 64, 2)
 ffi.cdef[[
 struct perigee_ip6 {
   union {
-    uint8_t uint8[16];
-    uint32_t uint32[4];
-    uint64_t uint64[2];
+    struct perigee_ip6_bytes uint8_;
+    struct perigee_ip6_words uint32_;
+    struct perigee_ip6_halves uint64_;
+    uint64_t halves[2];
   } __attribute__((packed));
 } __attribute__((packed));
 ]]
@@ -28,14 +34,14 @@ local amount, incomparable, without = operands.amount, operands.incomparable,
   operands.without
 
 local methods = {}
-local meta = {__index = methods}
+local meta = {}
 
 --- A copy of the address.
 function methods:get()
   if not istype(Ip6, self) then without(self, "IPv6") end
   local copy = Ip6()
-  copy.uint64[0] = self.uint64[0]
-  copy.uint64[1] = self.uint64[1]
+  copy.halves[0] = self.halves[0]
+  copy.halves[1] = self.halves[1]
   return copy
 end
 
@@ -49,14 +55,14 @@ function methods:set(value)
   if not istype(Ip6, self) then without(self, "IPv6") end
   if not istype(Ip6, value) then refuse(value) end
   -- Both are read before either is written: the two may overlap.
-  local high, low = value.uint64[0], value.uint64[1]
-  self.uint64[0] = high
-  self.uint64[1] = low
+  local high, low = value.halves[0], value.halves[1]
+  self.halves[0] = high
+  self.halves[1] = low
 end
 
 -- `to` = `from` + n, modulo 2^128; n: a number, int64_t or uint64_t.
 local function sum(to, from, n)
-  local high, low = bswap(from.uint64[0]), bswap(from.uint64[1])
+  local high, low = bswap(from.halves[0]), bswap(from.halves[1])
   local negative = n < 0
   local new = low + cast(uint64, istype(uint64, n) and n or cast(int64, n))
   if negative then
@@ -64,13 +70,13 @@ local function sum(to, from, n)
   elseif new < low then
     high = high + 1
   end
-  to.uint64[0] = bswap(high)
-  to.uint64[1] = bswap(new)
+  to.halves[0] = bswap(high)
+  to.halves[1] = bswap(new)
 end
 
 -- `to` = `from` - n.
 local function difference(to, from, n)
-  local high, low = bswap(from.uint64[0]), bswap(from.uint64[1])
+  local high, low = bswap(from.halves[0]), bswap(from.halves[1])
   local negative = n < 0
   local new = low - cast(uint64, istype(uint64, n) and n or cast(int64, n))
   if negative then
@@ -78,8 +84,8 @@ local function difference(to, from, n)
   elseif new > low then
     high = high - 1
   end
-  to.uint64[0] = bswap(high)
-  to.uint64[1] = bswap(new)
+  to.halves[0] = bswap(high)
+  to.halves[1] = bswap(new)
 end
 
 --- Add `n` (a number, int64_t or uint64_t; it may be negative) in place.
@@ -109,23 +115,23 @@ end
 
 function meta.__eq(a, b)
   return istype(Ip6, a) and istype(Ip6, b)
-    and a.uint64[0] == b.uint64[0] and a.uint64[1] == b.uint64[1]
+    and a.halves[0] == b.halves[0] and a.halves[1] == b.halves[1]
 end
 
 function meta.__lt(a, b)
   if not (istype(Ip6, a) and istype(Ip6, b)) then incomparable(a, b, "IPv6") end
-  if a.uint64[0] ~= b.uint64[0] then
-    return bswap(a.uint64[0]) < bswap(b.uint64[0])
+  if a.halves[0] ~= b.halves[0] then
+    return bswap(a.halves[0]) < bswap(b.halves[0])
   end
-  return bswap(a.uint64[1]) < bswap(b.uint64[1])
+  return bswap(a.halves[1]) < bswap(b.halves[1])
 end
 
 function meta.__le(a, b)
   if not (istype(Ip6, a) and istype(Ip6, b)) then incomparable(a, b, "IPv6") end
-  if a.uint64[0] ~= b.uint64[0] then
-    return bswap(a.uint64[0]) < bswap(b.uint64[0])
+  if a.halves[0] ~= b.halves[0] then
+    return bswap(a.halves[0]) < bswap(b.halves[0])
   end
-  return bswap(a.uint64[1]) <= bswap(b.uint64[1])
+  return bswap(a.halves[1]) <= bswap(b.halves[1])
 end
 
 -- ---- text: slow ----
@@ -157,8 +163,19 @@ function methods:getString()
 end
 meta.__tostring = methods.getString
 
-meta.__newindex = missing.guard(methods, "an IPv6 address",
-  {"uint8", "uint32", "uint64"})
+meta.__newindex = cells.setter("an IPv6 address", {},
+  {uint8 = true, uint32 = true, uint64 = true}, missing.guard(methods,
+    "an IPv6 address", {"uint8", "uint32", "uint64"}, nil, 2))
+
+local known = cells.constant(methods)
+
+function meta.__index(self, name)
+  if name == "uint8" then return self.uint8_ end
+  if name == "uint32" then return self.uint32_ end
+  if name == "uint64" then return self.uint64_ end
+  return known[name]
+end
+
 ffi.metatype(Ip6, missing.operators(meta, "an IPv6 address",
   "get gives a number, getString text"))
 

@@ -4,15 +4,17 @@
 -- for packet loops, and must not be called from slow code here.
 
 local ffi = require("ffi")
+local cells = require("lib.stack.layout.cells")
 local missing = require("lib.stack.layout.missing")
 local text = require("net.address.address")
 local without = require("lib.stack.address.operands").without
 
+cells.declare("mac_bytes", 8, 6)
+cells.declare("mac_number", 64, 1)
 ffi.cdef[[
 struct perigee_mac {
   union {
-    uint8_t uint8[6];
-    uint64_t uint64[0];
+    struct perigee_mac_bytes uint8_;
     struct {
       uint32_t low;
       uint16_t high;
@@ -23,12 +25,13 @@ struct perigee_mac {
 
 local Mac = ffi.typeof("struct perigee_mac")
 local int64 = ffi.typeof("int64_t")
+local as_number = ffi.typeof("struct perigee_mac_number *")
 local cast, istype = ffi.cast, ffi.istype
 local rshift = bit.rshift
 local type, tonumber = type, tonumber -- a global costs side traces loads
 
 local methods = {}
-local meta = {__index = methods}
+local meta = {}
 
 local function set_from(self, value)
   if istype(Mac, value) then
@@ -68,13 +71,13 @@ end
 -- ---- text: slow ----
 
 --- The address in the string `s` ("02:00:00:00:00:01", or with dashes), as a
---- struct perigee_mac, or as a number if `as_number`; nil if `s` isn't just that.
-local function parse(s, as_number)
+--- struct perigee_mac, or as a number if `number`; nil if `s` isn't just that.
+local function parse(s, number)
   local bytes = text.mac(s)
   if not bytes then return nil end
   local mac = Mac()
   ffi.copy(mac, bytes, 6)
-  return not as_number and mac or mac.words.high * 2^32 + mac.words.low
+  return not number and mac or mac.words.high * 2^32 + mac.words.low
 end
 
 --- Set the address from text.
@@ -95,8 +98,17 @@ function methods:getString()
 end
 meta.__tostring = methods.getString
 
-meta.__newindex = missing.guard(methods, "an Ethernet address",
-  {"uint8", "uint64", "words"})
+meta.__newindex = cells.setter("an Ethernet address", {}, {uint8 = true, uint64 = true},
+  missing.guard(methods, "an Ethernet address", {"uint8", "uint64", "words"}, nil, 2))
+
+local known = cells.constant(methods)
+
+function meta.__index(self, name)
+  if name == "uint8" then return self.uint8_ end
+  if name == "uint64" then return cast(as_number, self)[0] end
+  return known[name]
+end
+
 ffi.metatype(Mac, missing.operators(meta, "an Ethernet address",
   "get gives a number, getString text"))
 

@@ -6,6 +6,7 @@
 -- member.
 
 local ffi = require("ffi")
+local constant = require("lib.stack.layout.cells").constant
 
 -- Compiling what runs a few times takes longer than running it.
 jit.off(true, true)
@@ -91,12 +92,6 @@ local function refuser(cells, title)
     end
     error(sentence(title, cell, value), 3)
   end
-end
-
--- Methods and names of members in a type without bytes: as an upvalue, LuaJIT takes it,
--- and with it what is found in it, as a constant.
-local function constant(methods)
-  return ffi.metatype(ffi.typeof("struct {}"), {__index = methods})()
 end
 
 local function source(cells)

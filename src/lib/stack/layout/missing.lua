@@ -23,8 +23,8 @@ function missing.index(what, names, more, depth)
   end
 end
 
--- The same for __newindex: what is called set<Name> may be meant.
-local function newindex(what, names, more, depth)
+--- The same for __newindex: what is called set<Name> may be meant.
+function missing.newindex(what, names, more, depth)
   return function (_, name)
     local hint = near.hint("set" .. tostring(name), names())
     if hint == "" and more then hint = "; " .. more end
@@ -44,7 +44,7 @@ function missing.guard(methods, what, members, more, depth)
     return list
   end
   setmetatable(methods, {__index = missing.index(what, names, more, depth)})
-  return newindex(what, names, more, depth or 1)
+  return missing.newindex(what, names, more, depth or 1)
 end
 
 local OPERATORS = {
