@@ -68,18 +68,18 @@ def test_latency(changes):
 
 
 def test_vhost(tmp_path):
-    bench("peers", f"vhost:{tmp_path}/perigee", f"virtio-user:{tmp_path}/perigee", 0.1)
+    bench("pair", f"vhost:{tmp_path}/perigee", f"virtio-user:{tmp_path}/perigee", 0.1)
     path = tmp_path / "c"
-    reference("peers", f"net_vhost_pg0,iface={path},queues=1,linear-buffer=1",
+    reference("pair", f"net_vhost_pg0,iface={path},queues=1,linear-buffer=1",
               f"net_virtio_user_pg1,path={path},queues=1", path, 0.1)
     for what in "switch", "links":
         bench("vhost", what, 4, 0.1)
 
 
 def test_memif(tmp_path):
-    bench("peers", f"memif:{tmp_path}/perigee,role=server", f"memif:{tmp_path}/perigee", 0.1)
+    bench("pair", f"memif:{tmp_path}/perigee,role=server", f"memif:{tmp_path}/perigee", 0.1)
     path = tmp_path / "c"
-    reference("peers", *[f"net_memif_pg{i},role={role},socket={path},socket-abstract=no"
+    reference("pair", *[f"net_memif_pg{i},role={role},socket={path},socket-abstract=no"
                          for i, role in enumerate(("server", "client"))], path, 0.1)
 
 

@@ -32,7 +32,7 @@ def translate(text, seconds, warm_up=WARM_UP_S):
 
     A null port is a device of DPDK's, and what comes in is counted twice.
     """
-    if "in :: FromDPDKDevice(0)" not in text:
+    if "in :: FromDPDKDevice(0" not in text:
         text = text.replace("FromDPDKDevice(0)", "in :: FromDPDKDevice(0)", 1)
     ports = 0
 
@@ -50,13 +50,6 @@ def cpu_seconds(process):
     """CPU time of the process's first thread, which runs the graph."""
     path = pathlib.Path("/proc/%d/task/%d/schedstat" % (process.pid, process.pid))
     return int(path.read_text().split()[0]) / NANOSECONDS
-
-
-def hertz():
-    """Of the TSC."""
-    return float(measure.command(
-        [measure.PERIGEE, "snsh", "-e", "print(require('core.native').pg_tsc_hz())"],
-        10).split()[0].rstrip("ULL"))
 
 
 def last_line(text):
@@ -112,4 +105,4 @@ def try_cycles(text, device, seconds, warm_up, program):
             process.kill()
     if after <= before:
         raise measure.Failed("FastClick received nothing of %s" % device)
-    return (ended - began) * hertz() / (after - before)
+    return (ended - began) * measure.hertz() / (after - before)

@@ -21,9 +21,9 @@ class Failed(Exception):
     pass
 
 
-def command(args, timeout):
+def command(args, timeout, env=None):
     """Run a command and return what it prints; Failed with its words if it fails."""
-    done = subprocess.run([str(a) for a in args], cwd=ROOT, timeout=timeout,
+    done = subprocess.run([str(a) for a in args], cwd=ROOT, timeout=timeout, env=env,
                           capture_output=True, text=True)
     if done.returncode != 0:
         raise Failed("%s ended with status %d: %s" % (
@@ -97,11 +97,11 @@ def best_in_c(results, name="c"):
     return min((results[name, burst] for burst in BURSTS_IN_C), key=statistics.median)
 
 
-def peers_rows(name, ports, devices, limit, quick, rounds):
+def pair_rows(name, ports, devices, limit, quick, rounds):
     """The rows of packets that go round between two ports which share memory, and between
     two devices in C: `ports` and `devices` are a server's text and a client's, with %s in
     the place of their socket."""
-    build("peers")
+    build("pair")
     pin()
     seconds = 0.3 if quick else 1
     numbers = itertools.count()
@@ -111,11 +111,11 @@ def peers_rows(name, ports, devices, limit, quick, rounds):
             return path, [end % path for end in ends]
 
         def perigee():
-            return script_cycles("peers", *at_new_path(ports)[1], seconds)
+            return script_cycles("pair", *at_new_path(ports)[1], seconds)
 
         def reference():
             path, ends = at_new_path(devices)
-            return reference_cycles("peers", *ends, path, seconds)
+            return reference_cycles("pair", *ends, path, seconds)
 
         results = in_turn(rounds or (5 if quick else 20),
                           {"perigee": perigee, "c": reference})
@@ -150,14 +150,14 @@ def row(name, cycles, reference, limit=None, **more):
     return made[-1]
 
 
-def paired_row(name, cycles, reference, limit=None):
+def paired_row(name, cycles, reference, limit=None, **more):
     """The same, of lists made in turn; None is a run that failed. The ratio is the
     median of the quotients of runs that followed each other: on machines that are at
     times a third faster for some seconds, that of medians may compare such times."""
     pairs = [(mine, other) for mine, other in zip(cycles, reference) if other]
     return row(name, cycles, [other for _, other in pairs], limit,
                ratio=statistics.median(mine / other for mine, other in pairs),
-               runs=[mine for mine, _ in pairs])
+               runs=[mine for mine, _ in pairs], **more)
 
 
 ENOUGH_FOR_WORST = 20  # processes
@@ -181,11 +181,17 @@ def worst_row(name, cycles, reference, allowed=0):
             "limit": 1, "processes": len(cycles), "quotient": True}
 
 
+def hertz():
+    """Of the TSC."""
+    return float(command([PERIGEE, "snsh", "-e", "print(require('core.native').pg_tsc_hz())"],
+                         10).split()[0].rstrip("ULL"))
+
+
 def machine():
-    """What was measured on: CPU, number of CPUs, kernel, hugepages, versions."""
+    """What was measured on: CPU, number of CPUs, TSC, kernel, hugepages, versions."""
     info = pathlib.Path("/proc/cpuinfo").read_text()
     model = re.search(r"model name\s*: (.*)", info)
     return {"cpu": model.group(1) if model else "unknown", "cpus": os.cpu_count(),
-            "kernel": os.uname().release,
+            "tsc_hz": hertz(), "kernel": os.uname().release,
             "hugepages": "--no-huge" not in eal_arguments(),
             "versions": command([PERIGEE, "--version"], 10).strip()}

@@ -10,7 +10,7 @@ LIMIT = 1.05
 
 
 def run(quick, rounds=None):
-    return measure.peers_rows(
+    return measure.pair_rows(
         "memif", ("memif:%s,role=server", "memif:%s"),
         ("net_memif_pg0,role=server,socket=%s,socket-abstract=no",
          "net_memif_pg1,role=client,socket=%s,socket-abstract=no"), LIMIT, quick, rounds)

@@ -21,7 +21,7 @@ def switch_limit():
 def run(quick, rounds=None):
     rounds = rounds or (5 if quick else 20)
     seconds = 0.3 if quick else 1
-    rows = measure.peers_rows(
+    rows = measure.pair_rows(
         "vhost and virtio-user", ("vhost:%s", "virtio-user:%s"),
         ("net_vhost_pg0,iface=%s,queues=1,linear-buffer=1",
          "net_virtio_user_pg1,path=%s,queues=1"), LIMIT, quick, rounds)

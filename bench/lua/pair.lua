@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- perigee run bench/lua/peers.lua SERVER CLIENT SECONDS: 192 packets go round between
+-- perigee run bench/lua/pair.lua SERVER CLIENT SECONDS: 192 packets go round between
 -- two ports that share memory, such as vhost:PATH and virtio-user:PATH. Prints what
--- bench/native/peers.c prints: packets, CPU seconds, TSC Hz.
+-- bench/native/pair.c prints: packets, CPU seconds, TSC Hz.
 
 local cpu_time = require("cpu_time")
 local Port = require("apps.port.port").Port

@@ -3,7 +3,7 @@
  * The reference of ports that share memory: packets go round between two devices of
  * DPDK's, such as net_vhost and net_virtio_user, each received and sent back.
  *
- *   peers SERVER CLIENT SOCKET SECONDS EAL-ARGUMENTS...
+ *   pair SERVER CLIENT SOCKET SECONDS EAL-ARGUMENTS...
  *
  * SERVER and CLIENT are devices ("net_memif_pg0,role=server,socket=/tmp/m").
  *
