@@ -43,7 +43,7 @@ def test_case(data, name, on_a_stick, files, options):
 def test_does_what_upstreams_app_does_with_mutated_packets():
     long = os.environ.get("PERIGEE_LONG")
     result = perigee("--snabb", source(), "run", ROOT / "test/fuzz_lwaftr.lua",
-                     10_700_000 if long else 6000, timeout=36000 if long else 60)
+                     10_700_000 if long else 6000, timeout=36000 if long else 600)
     assert result.returncode == 0, result.stdout + result.stderr
     assert " packets compared, 0 differences" in result.stdout
 

@@ -49,6 +49,7 @@ local BACKLOG = 2
 packet_socket.STREAM, packet_socket.DATAGRAM = socket.SOCK_STREAM, socket.SOCK_DGRAM
 packet_socket.RAW = socket.SOCK_RAW
 packet_socket.INET, packet_socket.UNIX = socket.AF_INET, socket.AF_UNIX
+packet_socket.PACKET = 17 -- packet(7): what passes interfaces, by Ethernet type
 
 -- Addresses ------------------------------------------------------------------------
 
@@ -94,6 +95,13 @@ function packet_socket.unix(path)
   return address
 end
 
+local PACKET_TYPE_AT, OUTGOING = 8, 4 -- <linux/if_packet.h>, behind the family
+
+--- Was it sent by this machine, what a packet socket received from there?
+function packet_socket.is_outgoing(address)
+  return address.rest[PACKET_TYPE_AT] == OUTGOING
+end
+
 --- Do both have the same IP address and port?
 function packet_socket.same(a, b)
   return packet_socket.ip_of(a) == packet_socket.ip_of(b)
@@ -120,8 +128,8 @@ local function of(fd, kind)
     room = ffi.new("struct click_pollfd[1]", {{fd, POLLOUT, 0}})}, Socket)
 end
 
---- A socket of that family and kind, a raw one of a protocol above IP; or nil and what
---- is wrong.
+--- A socket of that family and kind, a raw one of a protocol above IP, a packet socket
+--- of an Ethernet type in network order; or nil and what is wrong.
 function packet_socket.open(family, kind, protocol)
   local fd, problem = socket.socket(family, kind, protocol or 0)
   if not fd then return nil, "socket: " .. problem end

@@ -3,7 +3,8 @@
 -- of their fields is set; bytes that no field sets are zero.
 --
 --   p            the packet; nil if it can't be made (too long)
---   is_ip        false if an Ethernet type said so
+--   ip6          are packets IPv6's, and the flow?
+--   is_ip, is_ip6  which network header it has; an Ethernet type may say neither
 --   wanted       length that the packet should have; 0: not said
 --   has_ip_header, has_tcp_header, has_icmp_type, has_icmp_code
 --                their length (or value) was set by a field
@@ -19,20 +20,23 @@ local packet = require("core.packet")
 local Builder = {}
 Builder.__index = Builder
 
-local IP_HEADER, ETHERNET = 20, 14
+local IP_HEADER, IP6_HEADER, ETHERNET = 20, 40, 14
+local HOP_LIMIT = 51
 local TCP, UDP, ICMP, DCCP, UDPLITE = 6, 17, 1, 33, 136
 local TTL = 100
 local HEADERS = {[TCP] = 20, [UDP] = 8, [UDPLITE] = 8, [DCCP] = 12, [ICMP] = 8}
 
 --- A builder. `protocol` is that of packets which don't say theirs; `flow` is what is
 --- used for those without addresses or ports, or nil: {source =, destination =, sport
---- =, dport =}. `version` is the dump's, behind the dot.
-function Builder.new(protocol, flow, version)
+--- =, dport =}. `version` is the dump's, behind the dot. `ip6`: of IPv6's packets;
+--- addresses of the flow are 16 bytes, then.
+function Builder.new(protocol, flow, version, ip6)
   local p = packet.allocate()
   note.clear(p)
   p.length = 0
-  return setmetatable({p = p, is_ip = true, protocol = protocol, flow = flow,
-    version = version, wanted = 0}, Builder)
+  ip6 = ip6 or false
+  return setmetatable({p = p, is_ip = not ip6, is_ip6 = ip6, ip6 = ip6,
+    protocol = protocol, flow = flow, version = version, wanted = 0}, Builder)
 end
 
 --- `n` more bytes at the end. False (and no packet any more) if it gets too long.
@@ -104,7 +108,7 @@ function Builder:make_ether()
   if not self:put(ETHERNET) then return false end
   p.note16[note.MAC_HEADER] = p.data_off
   self:set_net(ETHERNET, 0)
-  self:set(12, 2, ether_type.IP4)
+  self:set(12, 2, self.is_ip6 and ether_type.IP6 or ether_type.IP4)
   return true
 end
 
@@ -115,7 +119,7 @@ local function begin_ip(self)
   self:set(at, 1, 0x45)
   self:set(at + 8, 1, TTL)
   self:set(at + 9, 1, self.protocol)
-  if self.flow then
+  if self.flow and not self.ip6 then
     self:set(at + 12, 4, self.flow.source)
     self:set(at + 16, 4, self.flow.destination)
   end
@@ -132,14 +136,43 @@ function Builder:make_ip(protocol)
   return not protocol or own == 0 or own == protocol
 end
 
---- The first fragment, or no fragment?
-function Builder:is_first() return bit.band(self:half(self:net() + 6), 0x1fff) == 0 end
+local function begin_ip6(self)
+  if not self:put(IP6_HEADER - self:network_length()) then return false end
+  local at = self:net()
+  self:set_net(at, IP6_HEADER)
+  self:set(at, 1, 0x60)
+  self:set(at + 6, 1, self.protocol)
+  self:set(at + 7, 1, HOP_LIMIT)
+  if self.flow then
+    self:set_bytes(at + 8, self.flow.source)
+    self:set_bytes(at + 24, self.flow.destination)
+  end
+  return true
+end
 
---- See to it that a header of the IP header's protocol follows it, if that is known.
+--- The protocol that the network header says follows it.
+function Builder:upper() return self:byte(self:net() + (self.is_ip6 and 6 or 9)) end
+
+--- See to it that there is an IPv4 header, or an IPv6 header if it is IPv6's. True if
+--- there is, and it is `protocol`'s (nil: any).
+function Builder:make_network(protocol)
+  if not self.is_ip6 then return self:make_ip(protocol) end
+  if not self.p then return false end
+  if not self:has_net() then self:set_net(0, 0) end
+  if self:network_length() < IP6_HEADER and not begin_ip6(self) then return false end
+  return not protocol or self:upper() == 0 or self:upper() == protocol
+end
+
+--- The first fragment, or no fragment?
+function Builder:is_first()
+  return self.is_ip6 or bit.band(self:half(self:net() + 6), 0x1fff) == 0
+end
+
+--- See to it that a header of the network header's protocol follows, if that is known.
 function Builder:make_transport()
   if not self:is_first() then return false end
   if self:transport_length() >= 8 then return true end
-  local protocol, at = self:byte(self:net() + 9), self:transport()
+  local protocol, at = self:upper(), self:transport()
   local length = HEADERS[protocol]
   if not length then return true end
   if self.wanted > 0 then length = math.max(0, math.min(length, self.wanted - at)) end
@@ -182,10 +215,31 @@ local function complete_ip(self)
   return total
 end
 
+local function complete_ip6(self)
+  local net, at = self:net(), self:transport()
+  local size = math.max(self.wanted - at, self:transport_length())
+  size = math.min(size, 65535)
+  self:set(net + 4, 2, size)
+  local is_udp = self:upper() == UDP and self:transport_length() >= 6
+  if is_udp and self:half(at + 4) == 0 then
+    self:set(at + 4, 2, size)
+  end
+  ffi.copy(self.p.note8 + note.DST_IP6, self.p.data + net + 24, 16)
+  return IP6_HEADER + size
+end
+
 local SUMS = {[TCP] = true, [UDP] = true, [ICMP] = true}
+local SUMS6 = {[TCP] = true, [UDP] = true}
 
 local function set_checksums(self)
   local net, data = self:net(), self.p.data
+  if self.is_ip6 then
+    if SUMS6[self:upper()] then
+      C.pg_ip6_l4_set(data + net, data + self:transport(), self:transport_length(),
+        self:upper())
+    end
+    return
+  end
   self:set(net + 10, 2, 0)
   self:set(net + 10, 2, C.pg_checksum(data + net, self:byte(net) % 16 * 4, 0))
   local protocol = self:byte(net + 9)
@@ -197,14 +251,14 @@ end
 --- Complete headers and lengths; with `checksums`, set those, and let the packet be as
 --- long as its IP header says. Returns the packet, or nil.
 function Builder:finish(checksums)
-  if self.p and self.flow then self:make_ip() end
+  if self.p and (self.flow or self.is_ip6) then self:make_network() end
   local function has_ip()
-    return self.p and self.is_ip and self:has_net()
-      and self:network_length() >= IP_HEADER
+    return self.p and (self.is_ip or self.is_ip6) and self:has_net()
+      and self:network_length() >= (self.is_ip6 and IP6_HEADER or IP_HEADER)
   end
   if has_ip() then self:make_transport() end
   if has_ip() then
-    local total = complete_ip(self)
+    local total = (self.is_ip6 and complete_ip6 or complete_ip)(self)
     if checksums then
       local lacking = total - self:network_length()
       if lacking <= 0 or self:put(lacking) then set_checksums(self) end

@@ -42,7 +42,7 @@ local function address_field(name, offset)
   }
 end
 
-local IP = ether_type.IP4
+local IP, IP6 = ether_type.IP4, ether_type.IP6
 
 return function (fields)
   fields.add{
@@ -62,6 +62,7 @@ return function (fields)
         if not builder:make_ether() then return end
         builder:set(12, 2, value)
         builder.is_ip = value == IP
+        builder.is_ip6 = builder.ip6 and value == IP6
       end,
     },
   }

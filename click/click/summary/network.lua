@@ -191,6 +191,10 @@ return function (fields)
     }),
     plain("ip_id", 2, 4), plain("ip_sum", 2, 10, ORDER + 2),
     with(plain("ip_proto", 1, 9), {
+      put = function (builder, value)
+        if not builder:make_network() then return end
+        builder:set(builder:net() + (builder.is_ip6 and 6 or 9), 1, value)
+      end,
       text = function (value) return LETTERS[value] or tostring(value) end,
       parse = function (text) return PROTOCOLS[text] or fields.natural(text, 1) end,
     }),

@@ -34,11 +34,10 @@ local function place_in(view)
 end
 
 local function place_of(builder)
-  if not builder.is_ip or not builder:has_net() then return 0 end
+  if not (builder.is_ip or builder.is_ip6) or not builder:has_net() then return 0 end
   local at = builder:transport()
   local offset_byte = builder:transport_length() >= 13 and builder:byte(at + 12)
-  return at + header_length(builder:byte(builder:net() + 9), builder:is_first(),
-    offset_byte)
+  return at + header_length(builder:upper(), builder:is_first(), offset_byte)
 end
 
 -- The bytes, or nil if there should be some and there are none.
@@ -53,7 +52,10 @@ end
 -- Payload of `length` bytes at `at` makes a packet that is shorter than it should be:
 -- the headers have options, then. They go where nothing else has set a header's length.
 local function account(builder, at, length)
-  if not builder.is_ip then
+  if builder.is_ip6 then
+    builder.wanted = math.max(builder.wanted, at + length)
+    return
+  elseif not builder.is_ip then
     builder.wanted = at + length
     return
   end
@@ -87,7 +89,7 @@ local function account(builder, at, length)
 end
 
 local function prepare(builder)
-  if builder:make_ip() then builder:make_transport() end
+  if builder:make_network() then builder:make_transport() end
   return builder.p ~= nil
 end
 

@@ -2,8 +2,8 @@
 -- Makes packets of the lines of a summary dump.
 --
 -- Lines with "!" at the front say what follows: !data (the fields of the lines), !proto
--- and !flowid (for packets that don't say theirs), !binary. Those with "#", and "!"
--- with other words, are remarks.
+-- and !flowid or !flowid6 (for packets that don't say theirs), !binary. Those with "#",
+-- and "!" with other words, are remarks.
 
 local arguments = require("click.arguments")
 local Builder = require("click.summary.builder")
@@ -19,8 +19,8 @@ local VERSION = 3 -- of the format is 1.3
 local TCP = 6
 
 --- A reader of `lines` (click.summary.lines) for an element. Options: checksums,
---- protocol (6), times (how often to read it; less than 0: for ever), say(kind,
---- landmark, text), which gets errors and warnings.
+--- protocol (6), times (how often to read it; less than 0: for ever), ip6 (packets are
+--- IPv6's), say(kind, landmark, text), which gets errors and warnings.
 function Reader.new(lines, element, options)
   return setmetatable({
     lines = lines, element = element, options = options, fields = {}, order = {},
@@ -70,20 +70,24 @@ local function set_protocol(self, word, kind)
   end
 end
 
-local function optional(parse, word, spec, element)
-  if word == "-" then return 0 end
+-- What a word stands for; "-": `none`.
+local function optional(parse, word, none, spec, element)
+  if word == "-" then return none end
   return parse(word or "", spec, element)
 end
 
 --- The flow of packets that don't say theirs: source, port, destination, port, and
---- possibly the protocol.
-function Reader:set_flow(words)
+--- possibly the protocol. `ip6`: it is one of IPv6's, which only its packets have.
+function Reader:set_flow(words, ip6)
+  if (ip6 or false) ~= (self.options.ip6 or false) then return end
   local types, port = arguments.types, {max = 65535}
+  local parse, none = types.ip, 0
+  if ip6 then parse, none = types.ip6, ("\0"):rep(16) end
   local flow = {
-    source = optional(types.ip, words[1], {}, self.element),
-    sport = optional(types.unsigned, words[2], port),
-    destination = optional(types.ip, words[3], {}, self.element),
-    dport = optional(types.unsigned, words[4], port),
+    source = optional(parse, words[1], none, {}, self.element),
+    sport = optional(types.unsigned, words[2], 0, port),
+    destination = optional(parse, words[3], none, {}, self.element),
+    dport = optional(types.unsigned, words[4], 0, port),
   }
   self.flow = nil
   if not (flow.source and flow.sport and flow.destination and flow.dport) then
@@ -98,6 +102,7 @@ local bangs = {}
 bangs["!data"] = function (self, words) self:set_fields(words) end
 bangs["!contents"] = bangs["!data"]
 bangs["!flowid"] = function (self, words) self:set_flow(words) end
+bangs["!flowid6"] = function (self, words) self:set_flow(words, true) end
 
 bangs["!proto"] = function (self, words)
   set_protocol(self, not words[2] and words[1] or nil, "!proto")
@@ -119,7 +124,7 @@ local function header_line(self, line)
   if bang then bang(self, words) end
 end
 
-local BEGINNINGS = {"!creator", "!data", "!contents", "!proto", "!flowid"}
+local BEGINNINGS = {"!creator", "!data", "!contents", "!proto", "!flowid", "!flowid6"}
 
 --- Read the first line: is it a dump?
 function Reader:begin()
@@ -193,7 +198,7 @@ end
 
 -- The packet of a line or record, or nil.
 local function build(self, line, is_record)
-  local builder = Builder.new(self.protocol, self.flow, self.version)
+  local builder = Builder.new(self.protocol, self.flow, self.version, self.options.ip6)
   builder.element = self.element
   local value_of = (is_record and values_of_record or values_of_line)(self, line)
   local count = 0

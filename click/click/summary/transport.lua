@@ -26,8 +26,8 @@ local function port(name, offset)
       view:missing(TCP_OR_UDP, offset + 2)
     end,
     put = function (builder, value)
-      if not builder:make_ip() or not builder:make_transport() then return end
-      local protocol = builder:byte(builder:net() + 9)
+      if not builder:make_network() or not builder:make_transport() then return end
+      local protocol = builder:upper()
       if protocol ~= 0 and not HAVE_PORTS[protocol] then return end
       if builder:extend_transport(offset + 2) then
         builder:set(builder:transport() + offset, 2, value)
@@ -42,8 +42,8 @@ local UDP_LENGTH = {
     return view:has("udp", UDP, 6) and view:half(view.transport + 4) or nil
   end,
   put = function (builder, value)
-    if not builder:make_ip() or not builder:make_transport() then return end
-    local protocol = builder:byte(builder:net() + 9)
+    if not builder:make_network() or not builder:make_transport() then return end
+    local protocol = builder:upper()
     if protocol ~= 0 and protocol ~= UDP and protocol ~= UDPLITE then return end
     if builder:extend_transport(UDP_HEADER) then
       builder:set(builder:transport() + 4, 2, value)
@@ -54,7 +54,7 @@ local UDP_LENGTH = {
 -- TCP -------------------------------------------------------------------------------
 
 local function make_tcp(builder)
-  return builder:make_ip(TCP) and builder:make_transport()
+  return builder:make_network(TCP) and builder:make_transport()
     and builder:extend_transport(TCP_HEADER)
 end
 

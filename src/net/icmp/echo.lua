@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Echo requests (RFC 792; RFC 4443, section 4.1) in Ethernet frames, found and turned
--- into their own answers. Checksums change by what changed (RFC 1624): what arrived
--- damaged leaves as damaged.
+-- into their own answers. ICMP's checksum changes by what changed (RFC 1624): a message
+-- that arrived damaged leaves as damaged. IPv4's is that of the new header.
 
 local C = require("core.declare")("net/checksum/checksum.h")
 local checksum = require("net.checksum.checksum")
@@ -68,9 +68,9 @@ end
 function echo.turn4(data, at, ttl)
   swap(data, data + 6, 6)
   swap(data + 26, data + 30, 4)
-  local before = read16(data + 22)
   data[22] = ttl
-  write16(data + 24, checksum.update16(read16(data + 24), before, read16(data + 22)))
+  write16(data + 24, 0)
+  write16(data + 24, C.pg_checksum(data + ETHERNET, at - ETHERNET, 0))
   echo.reply4(data + at, read16(data + 16) + ETHERNET - at)
 end
 

@@ -72,6 +72,11 @@ describe("net.icmp.echo", function ()
       turned(with_options(ASKED4), echo.request4, echo.turn4))
   end)
 
+  it("sends an IPv4 header of its own, whatever the request's checksum was", function ()
+    assert.equal(ANSWER4,
+      turned(changed(ASKED4, 24, "\1\2"), echo.request4, echo.turn4))
+  end)
+
   it("takes nothing else for a request over IPv4", function ()
     for length = 0, #ASKED4 - 1 do
       assert.equal(0, find(ASKED4:sub(1, length), echo.request4))

@@ -49,6 +49,9 @@ local FromIPSummaryDump = element.define{
     {"CONTENTS", "argument", keyword = true},
     {"FIELDS", "argument", keyword = true},
     {"FLOWID", "argument", keyword = true},
+    {"IPV6", "bool", default = false, keyword = true},
+    {"DEFAULT_FLOWID6", "argument", keyword = true},
+    {"FLOWID6", "argument", keyword = true},
     {"ALLOW_NONEXISTENT", "bool", default = false, keyword = true},
     {"DATA", "string", keyword = true},
     {"BURST", "unsigned", default = 1, min = 1, keyword = true},
@@ -56,6 +59,13 @@ local FromIPSummaryDump = element.define{
     {"TIMESTAMP", "bool", default = true, keyword = true},
     {"TIMES", "int", default = 1, keyword = true},
   },
+  notes = "FLOWID says which addresses and ports packets have that don't say theirs "
+    .. "(1.0.0.1 1000 2.0.0.2 53 U; the protocol may be left out), as a line with "
+    .. "!flowid does. With IPV6 packets have an IPv6 header, with the addresses of "
+    .. "FLOWID6 or of a line with !flowid6; fields of TCP, UDP, ip_proto and payload "
+    .. "are those of lines.",
+  differs = "With IPV6, ports, TCP and payload follow the lines, and an Ethernet type "
+    .. "isn't needed (FastClick makes headers only behind one, and those are zeros).",
   handlers = {
     active = element.data("active", "bool", set_active),
     sampling_prob = {read = function (self) return self.probability / FIXED_POINT end},
@@ -110,11 +120,13 @@ function FromIPSummaryDump:make_reader(say)
   local a = self.arguments_given
   local reader = Reader.new(self.lines, self, {
     checksums = a.CHECKSUM, protocol = a.PROTO, times = a.TIMES, say = say,
+    ip6 = a.IPV6,
   })
   local names = a.FIELDS or a.CONTENTS or a.DEFAULT_FIELDS or a.DEFAULT_CONTENTS
   if names then reader:set_fields(text_of.words(names)) end
-  local flow = a.FLOWID or a.DEFAULT_FLOWID
+  local flow, flow6 = a.FLOWID or a.DEFAULT_FLOWID, a.FLOWID6 or a.DEFAULT_FLOWID6
   if flow then reader:set_flow(text_of.words(flow)) end
+  if flow6 then reader:set_flow(text_of.words(flow6), true) end
   return reader
 end
 
