@@ -115,6 +115,6 @@ function timer.run()
 end
 
 return require("core.lib.arguments").guard(timer, "timer", {
-  new = "any, function, number", activate = "timer", cancel = "timer",
+  new = "any?, function, number", activate = "timer", cancel = "timer",
   run_to_time = "number",
 })
