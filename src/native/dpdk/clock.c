@@ -83,12 +83,13 @@ uint64_t pg_tsc(void)
   return rte_rdtsc();
 }
 
-/* Its rate in Hz: DPDK's once EAL runs, else measured over 10 ms. */
+/* Its rate in Hz: measured since the process began once EAL runs (DPDK rounds its own to
+ * 10 MHz), before that over 10 ms. */
 uint64_t pg_tsc_hz(void)
 {
   static uint64_t measured;
   if (pg_eal_started())
-    return rte_get_tsc_hz();
+    return pg_tsc_hz_measured() + 0.5;
   if (!measured) {
     double t0 = seconds_of(CLOCK_MONOTONIC_RAW);
     uint64_t c0 = rte_rdtsc();
