@@ -61,6 +61,17 @@ def test_each_module_of_elements_loads_without_the_others():
     assert (result.returncode, result.stdout) == (0, ""), result.stdout + result.stderr
 
 
+def test_what_runs_several_cpus_is_loaded_where_that_is_asked_for(tmp_path):
+    """It takes as long as all else that `perigee click` loads."""
+    (tmp_path / "loaded.lua").write_text("""require("program.click.click")
+        for name in pairs(package.loaded) do print(name) end""")
+    result = perigee("run", tmp_path / "loaded.lua")
+    loaded = set(result.stdout.split())
+    assert {"program.click.click", "program.click.control"} <= loaded, result.stderr
+    assert not loaded & {"program.click.copies", "program.click.threads",
+                         "program.click.steering", "apps.click.click", "apps.port.port"}
+
+
 def said_by(command, config, place):
     result = subprocess.run(
         [*command, "--simtime", "-e", config], cwd=place, capture_output=True, text=True,

@@ -5,7 +5,6 @@
 local C = require("core.native")
 local control = require("program.click.control")
 local control_sockets = require("program.click.control_sockets")
-local copies = require("program.click.copies")
 local dpdk = require("program.click.dpdk")
 local errors = require("click.errors")
 local handlers = require("program.click.handlers")
@@ -19,7 +18,6 @@ local requirements = require("click.language.requirements")
 local saving = require("program.click.saving")
 local source = require("program.click.source")
 local stat = require("posix.sys.stat")
-local threads = require("program.click.threads")
 
 local M = {summary = "run a Click configuration", own_cpus = true}
 
@@ -173,10 +171,21 @@ local function start_router(run, router, o, reporter)
   end
 end
 
+-- Does StaticThreadSched name threads other than the first?
+local function names_threads(router)
+  for _, e in ipairs(router.elements) do
+    if (e.home_thread or 0) ~= 0 then return true end
+  end
+  return false
+end
+
 -- Start it on the threads that StaticThreadSched names. Returns the router, which may
--- be another one, and what runs it if it has started.
+-- be another one, and what runs it if it has started. (What runs several takes as long
+-- to load as all else: it is loaded where that is asked for.)
 local function start_threads(router, run, o, reporter)
-  local plan = not o.quit and threads.plan(router, o, reporter)
+  if o.quit or not names_threads(router) then return router end
+  local threads = require("program.click.threads")
+  local plan = threads.plan(router, o, reporter)
   if not plan then return router end
   local go = threads.start(router, plan, run.text, o, reporter)
   if go then return router, go end
@@ -185,7 +194,9 @@ end
 
 -- Start copies on several CPUs, if that is asked for and can be: what runs them.
 local function start_copies(router, run, o, reporter)
-  local cpus = not o.quit and #router.elements > 0 and copies.wanted(o)
+  local several = o.cpus or placement.wanted() or (o.threads or 1) > 1
+  local copies = several and require("program.click.copies")
+  local cpus = copies and not o.quit and #router.elements > 0 and copies.wanted(o)
   if not cpus then
     placement.use(nil) -- elements aren't placed one by one
     return nil
