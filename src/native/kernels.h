@@ -16,6 +16,7 @@ uint32_t pg_flow_hash(const struct packet *p);
 uint32_t pg_tuple_hash(uint32_t source, uint32_t destination, uint32_t ports);
 uint32_t pg_bucket_of(uint32_t hash);
 uint32_t pg_copy_of(uint32_t hash, uint32_t n);
+uint32_t pg_copy_for_frame(const uint8_t *frame, uint32_t length, uint32_t n, int32_t by);
 
 /* Buckets of flows, by their hashes; which output each goes to, and how many of its
  * packets have. */

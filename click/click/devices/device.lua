@@ -142,6 +142,12 @@ function Device:problem()
   return tostring(err) .. how_to_force(self, tostring(err))
 end
 
+--- What has to come to one copy of the router by the device, of what has to by others
+--- (core.cpus.dividable): any queue will do to send.
+function devices.has_to_meet(device, meets)
+  return #device.receivers > 0 and meets or "flow"
+end
+
 -- The argument of the Port app for queue `i` (from 1).
 function Device:argument(i)
   local argument = {port = self.port_text or self.text}
@@ -152,7 +158,10 @@ function Device:argument(i)
   local copy = self.router.options.copy
   local n, first = #self.receivers, 0
   if copy then n, first = math.max(n, 1) * copy.of, copy.number * math.max(n, 1) end
-  if n > 1 then argument.queues, argument.queue = n, first + i - 1 end
+  if n > 1 then
+    argument.queues, argument.queue = n, first + i - 1
+    argument.meets = copy and devices.has_to_meet(self, copy.meets)
+  end
   return argument
 end
 

@@ -188,16 +188,17 @@ function copies.explain(router, cpus, list, why, meets)
     or ("a copy of the router on each of the CPUs %s; %s"):format(where,
       dividable.handing_out(meets))}
   for _, line in ipairs(dividable.lines(list)) do lines[#lines + 1] = line end
-  for _, line in ipairs(why and {} or steering.explain(router, cpus, meets)) do
-    lines[#lines + 1] = line
-  end
-  local unbalanced
+  local unbalanced, of_balance
   if balanced.wanted(router) then
     unbalanced = why or balanced.problem(list, meets,
       steering.devices(router, #cpus, meets))
-    lines[#lines + 1] = balanced.explain(unbalanced)
-    if unbalanced then balancer.want(0) end
+    of_balance = balanced.explain(unbalanced)
+    if unbalanced then balancer.want(0) end -- then others may divide packets
   end
+  for _, line in ipairs(why and {} or steering.explain(router, cpus, meets)) do
+    lines[#lines + 1] = line
+  end
+  lines[#lines + 1] = of_balance
   placement.tell(lines)
   return unbalanced
 end
@@ -235,6 +236,7 @@ function copies.start(router, text, o, cpus, list, meets)
   for i, cpu in ipairs(cpus) do
     config.app(c, app_of(i), click.Click, argument{
       copy = {number = i - 1, of = #cpus, shared = steering.numbers(shared),
+        meets = meets,
         moves = balancer.wanted()},
       thread = of and {number = 1, of = of}})
     config.cpu(c, app_of(i), cpu)

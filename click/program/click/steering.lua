@@ -5,22 +5,31 @@
 
 local balancer = require("core.cpus.balancer")
 local config = require("core.config")
+local click_devices = require("click.devices.device")
 local distribute = require("core.cpus.distribute")
 local Port = require("apps.port.port").Port
 
 local steering = {}
 
--- Is the device one app for all copies?
+-- The argument of the Port app by which the first copy has the device for itself; nil: it
+-- is one app for all copies.
+local function own_port(device, n, meets)
+  return Port.split({port = device.text}, n, 0, click_devices.has_to_meet(device, meets))
+end
+
 local function is_shared(device, n, meets)
-  return not (#device.receivers > 1
-    or #device.receivers > 0 and Port.split({port = device.text}, n, 0, meets) ~= nil)
+  return #device.receivers < 2 and own_port(device, n, meets) == nil
 end
 
 --- Lines on how devices are divided among copies on these CPUs.
 function steering.explain(router, cpus, meets)
   local lines, number = {}, 0
   for _, key in ipairs(config.sorted_keys(router.devices.by_text)) do
-    local device, how = router.devices.by_text[key], "a queue for each copy"
+    local device = router.devices.by_text[key]
+    local own = own_port(device, #cpus, meets)
+    local how = own and own.meets
+      and "opened by each copy, which receives only what is for it"
+      or "a queue for each copy"
     if is_shared(device, #cpus, meets) then
       number = number + 1
       how = ("one queue, on CPU %d%s"):format(cpus[(number - 1) % #cpus + 1],

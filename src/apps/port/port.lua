@@ -4,6 +4,7 @@
 
 local C = require("core.native")
 local absence = require("lib.port.absence")
+local balancer = require("core.cpus.balancer")
 local check = require("lib.port.check")
 local claims = require("lib.port.claims")
 local failure = require("core.failure")
@@ -11,6 +12,7 @@ local kinds = require("lib.port.kinds")
 local opened = require("lib.port.opened")
 local plug = require("lib.port.plug")
 local snabb_alarm = require("lib.snabb_alarm")
+local share = require("lib.port.share")
 local spec = require("lib.port.spec")
 local statistics = require("apps.port.statistics")
 local waking = require("core.idle.waking")
@@ -38,12 +40,7 @@ local LINGER_SECONDS = 0.1
 
 local MOST_QUEUES = 64
 
--- One queue of several.
-local function with_queue(port, queues, queue)
-  if not kinds.has_queues(port) then
-    failure.usage("port '%s' has one queue only; config.replicate hands its packets "
-      .. "out itself", port.text)
-  end
+local function check_queue(port, queues, queue)
   if type(queues) ~= "number" or queues < 1 or queues > MOST_QUEUES
       or queues % 1 ~= 0 then
     failure.usage("port '%s': queues is a whole number from 1 to %d, not '%s'",
@@ -52,6 +49,20 @@ local function with_queue(port, queues, queue)
   if type(queue) ~= "number" or queue < 0 or queue >= queues or queue % 1 ~= 0 then
     failure.usage("port '%s': queue is a whole number from 0 to %d, not '%s'",
       port.text, queues - 1, tostring(queue))
+  end
+end
+
+-- One queue of several; or, where each copy opens the port for itself, its share.
+local function with_queue(port, queues, queue, meets)
+  local is_divided = meets ~= nil and kinds.divides(port, meets)
+  if not is_divided and not kinds.has_queues(port) then
+    failure.usage("port '%s' has one queue only; config.replicate hands its packets "
+      .. "out itself", port.text)
+  end
+  check_queue(port, queues, queue)
+  if is_divided then
+    share.note(port, queues, queue, meets)
+    return port
   end
   port.split = {of = queues, number = queue, device = port.text}
   return port
@@ -66,7 +77,7 @@ local function parsed(arg)
   local port = spec.parse(arg.port)
   port.receive_only = arg.receive_only or nil
   if not arg.queues then return port end
-  return with_queue(port, arg.queues, arg.queue or 0)
+  return with_queue(port, arg.queues, arg.queue or 0, arg.meets)
 end
 
 --- Any packet may come to any copy, each of which has a queue, if there are some.
@@ -83,18 +94,25 @@ local function queues_meet(port, n, meets)
   return meets == "flow" and kind.by_flow == true and divides_tables(n)
 end
 
+-- (What moves between copies is handed out in software.)
+local function is_divided(port, meets)
+  return meets ~= nil and not balancer.wanted() and kinds.divides(port, meets)
+end
+
 --- The argument for queue number `i` (from 0) of `n`, for config.replicate; nil if
 --- the port can't spread flows over queues as `meets` (core.cpus.dividable; default
---- "nothing") says.
+--- "nothing") says. With `meets` it may also be a port that each copy opens for itself.
 function Port.split(arg, n, i, meets)
   local port = parsed(arg)
-  if not kinds.has_queues(port) or not queues_meet(port, n, meets or "nothing") then
+  local shares = is_divided(port, meets)
+  if not shares and not (kinds.has_queues(port)
+      and queues_meet(port, n, meets or "nothing")) then
     return nil
   end
   local copy = {}
   if type(arg) ~= "table" then arg = {port = arg} end
   for key, value in pairs(arg) do copy[key] = value end
-  copy.queues, copy.queue = n, i
+  copy.queues, copy.queue, copy.meets = n, i, shares and meets or nil
   return copy
 end
 
@@ -324,7 +342,8 @@ function M.alias(definition)
   -- The Port's argument, where `arg` may have got a queue by split().
   local function port_of(arg)
     local port, queue = definition.port(arg), type(arg) == "table" and arg[QUEUE]
-    return queue and {port = port, queues = queue.queues, queue = queue.queue} or port
+    return queue and {port = port, queues = queue.queues, queue = queue.queue,
+                      meets = queue.meets} or port
   end
   class.port_argument = port_of
   function class.check_arg(arg) return Port.check_arg(port_of(arg)) end
@@ -335,7 +354,8 @@ function M.alias(definition)
     if not of_port then return nil end
     local copy = {}
     for key, value in pairs(arg) do copy[key] = value end
-    copy[QUEUE] = {queues = of_port.queues, queue = of_port.queue}
+    copy[QUEUE] = {queues = of_port.queues, queue = of_port.queue,
+                   meets = of_port.meets}
     return copy
   end
   class.take_over = Port.take_over

@@ -24,9 +24,12 @@ M.Distribute = class()
 
 local BY = {within = C.FLOWS_WITHIN, addresses = C.FLOWS_BY_ADDRESSES}
 
+--- C's number (enum flows_by) for what has to come to one copy (core.cpus.dividable).
+function M.by(meets) return BY[meets] or C.FLOWS_BY_PORTS end
+
 function M.Distribute:new(arg)
   local at = arg and arg.steering
-  return setmetatable({by = BY[arg and arg.by] or C.FLOWS_BY_PORTS,
+  return setmetatable({by = M.by(arg and arg.by),
     steering = at and ffi.cast("struct steering *", ffi.cast("uintptr_t", at))}, self)
 end
 

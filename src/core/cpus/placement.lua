@@ -162,7 +162,7 @@ end
 -- The names of the apps that there may be several of; and what has to come to one copy.
 local function divided(c)
   local names = replicable and replicable(c)
-  if names then return names, nil, "the program allows that" end
+  if names then return names, "nothing", "the program allows that" end
   local _, kind = division(c)
   if not kind or not are_worthwhile(c, kind) then return nil end
   local meets = dividable.meets(kind)

@@ -14,8 +14,8 @@ local M = {}
 function M.thing(port)
   local of = kinds.of(port).thing
   local name = of and of(port) or nil
-  local split = port.split
-  return name and split and ("%s/queue %d"):format(name, split.number) or name
+  local number = port.split and port.split.number or port.share and port.share.copy
+  return name and number and ("%s/queue %d"):format(name, number) or name
 end
 local thing = M.thing
 

@@ -80,6 +80,15 @@ function M.unwritable(path)
   end
 end
 
+--- Is `path` a capture file that isn't compressed?
+function M.is_plain_capture(path)
+  local file = is("REG", path) and io.open(path, "rb")
+  if not file then return false end
+  local magic = file:read(4)
+  file:close()
+  return MAGIC[magic] ~= nil
+end
+
 --- Is `path` a regular file, which can be read again?
 function M.is_regular(path) return is("REG", path) end
 

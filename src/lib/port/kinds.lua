@@ -43,6 +43,13 @@ function kinds.has_queues(port)
   return type(has) == "function" and has(port) or has == true
 end
 
+--- Can each of several copies open the parsed port for itself, and receive what has to come
+--- to it alone (core.cpus.dividable)?
+function kinds.divides(port, meets)
+  local divides = by_name[port.kind].divides
+  return divides ~= nil and divides(port, meets)
+end
+
 --- The port strings for a kernel interface `name` (`details`: lib.hardware.interfaces),
 --- an array: the kind that suits it best comes first.
 function kinds.on_interface(name, details)

@@ -100,10 +100,10 @@ static uint64_t sum_within(const uint8_t *ip, const uint8_t *l4, const uint8_t *
   return sum;
 }
 
-static uint32_t flow_hash(const struct packet *p, int32_t by)
+static inline uint32_t frame_hash(const uint8_t *data, uint32_t length, int32_t by)
 {
-  const uint8_t *data = p->buf_addr + p->data_off, *end = data + p->length;
-  if (p->length < ETHERNET_HEADER)
+  const uint8_t *end = data + length;
+  if (length < ETHERNET_HEADER)
     return 0;
   uint32_t type = get16(data + 12);
   const uint8_t *ip = data + ETHERNET_HEADER;
@@ -132,6 +132,17 @@ static uint32_t flow_hash(const struct packet *p, int32_t by)
     return hash_of(sum);
   }
   return 0;
+}
+
+static inline uint32_t flow_hash(const struct packet *p, int32_t by)
+{
+  return frame_hash(p->buf_addr + p->data_off, p->length, by);
+}
+
+/* Which of `n` copies the frame of so many bytes is for. */
+uint32_t pg_copy_for_frame(const uint8_t *frame, uint32_t length, uint32_t n, int32_t by)
+{
+  return pg_copy_of(frame_hash(frame, length, by), n);
 }
 
 /* The hash of the packet's flow; 0 if it is neither IPv4 nor IPv6. Of fragments the

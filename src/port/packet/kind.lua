@@ -7,6 +7,7 @@ local arguments = require("lib.port.arguments")
 local failure = require("core.failure")
 local needs = require("lib.port.needs")
 local passing = require("port.packet.passing")
+local share = require("lib.port.share")
 
 local C = require("core.declare")("port/packet/packet.h")
 
@@ -46,10 +47,16 @@ function packet.interface(port) return port.iface end
 
 function packet.suits() return 2 end
 
+--- Each copy has a socket, and the kernel looks into each frame for each of them.
+function packet.divides(_, meets)
+  return meets == "nothing" or meets == "flow" or meets == "addresses"
+end
+
 function packet.open(device_port, port)
-  local sends = not port.receive_only
-  if C.pg_packet_open(device_port, port.iface, port.ring, sends, port.shared == 0,
-                      port.wait == 1) < 0 then
+  local sends, copies, copy, by = not port.receive_only, share.numbers(port)
+  local alone = port.shared == 0 and copy == 0
+  if C.pg_packet_open(device_port, port.iface, port.ring, sends, alone, port.wait == 1,
+                      copies, copy, by) < 0 then
     failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
   end
 end

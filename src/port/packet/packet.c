@@ -163,9 +163,11 @@ int pg_packet_find(struct packet_socket *s)
   return 0;
 }
 
-/* Receive all that comes, or nothing of it. */
+/* Receive all that comes, or the port's share; or nothing of it. */
 static int filter(const struct packet_socket *s, bool nothing)
 {
+  if (s->copies && !nothing)
+    return pg_packet_take_share(s->receive, s->copies, s->copy, s->by);
   struct sock_filter drop = {.code = BPF_RET | BPF_K, .k = 0};
   struct sock_fprog program = {.len = 1, .filter = &drop};
   int none = 0;
@@ -187,7 +189,8 @@ int pg_packet_join(struct packet_socket *s)
     s->joined = false; /* when it comes back it isn't */
     return 0;
   }
-  filter(s, false);
+  if (filter(s, false) < 0 && s->copies)
+    return -1;
   if (be_promiscuous(s, PACKET_ADD_MEMBERSHIP) < 0 ||
       join_interface(s->receive, s->ifindex, ETH_P_ALL) < 0)
     return pg_fail("can't receive from '%s': %s", s->name, strerror(errno));
@@ -262,15 +265,19 @@ int pg_packet_begin(struct port *port, const char *name, uint32_t frames, bool s
 
 /* Open the kernel interface `name`, with a ring of at least `frames` frames to receive.
  * `sends`: also send, `alone`: unless another process does. One that `waits` is opened
- * without the interface, too. 0, or -1 and pg_error(). */
+ * without the interface, too. Unless `copies` is 0, only what is for number `copy` of so
+ * many is received (enum flows_by). 0, or -1 and pg_error(). */
 int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
-                   bool alone, bool waits)
+                   bool alone, bool waits, uint32_t copies, uint32_t copy, int32_t by)
 {
-  if (!pg_packet_take_prepared(port, name, frames, sends) &&
+  if (!pg_packet_take_prepared(port, name, frames, sends, copies == 0) &&
       pg_packet_begin(port, name, frames, sends, waits) < 0)
     return -1;
   struct packet_socket *s = port->state;
   s->alone = alone;
+  s->copies = copies;
+  s->copy = copy;
+  s->by = by;
   if (s->away)
     pg_packet_go_away(port);
   else if (pg_packet_join(s) < 0)

@@ -11,9 +11,12 @@ struct port;
 
 /* packet.c */
 int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
-                   bool alone, bool waits);
+                   bool alone, bool waits, uint32_t copies, uint32_t copy, int32_t by);
 int pg_packet_prepare(const char *name, uint32_t frames, bool sends);
 int pg_packet_descriptor(const struct port *port);
+
+/* share.c */
+int pg_packet_take_share(int fd, uint32_t copies, uint32_t copy, int32_t by);
 
 /* passed.c */
 int pg_packet_listen(const char *path);

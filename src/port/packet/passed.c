@@ -117,13 +117,13 @@ static int send_with(int connection, struct description *d, int fd)
 }
 
 /* Pass on what the port receives by: it must not receive any more. -1 if the port is
- * of another kind or without its interface, has received what it hasn't handed on, or the
- * other process doesn't take it. */
+ * of another kind or without its interface, has received what it hasn't handed on, or
+ * receives a share, or the other process doesn't take it. */
 int pg_packet_pass(const struct port *port, int connection)
 {
   const struct packet_socket *s = port->state;
   const struct packet_ring *r = &s->ring;
-  if (port->own != &pg_packet_driver || s->first_segment < s->end_segment)
+  if (port->own != &pg_packet_driver || s->first_segment < s->end_segment || s->copies)
     return -1;
   struct description d = {
     .layout = LAYOUT, .ifindex = s->ifindex, .frame_bytes = r->frame_bytes,

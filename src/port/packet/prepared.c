@@ -4,6 +4,7 @@
  * don't come to them before they join it. To make a ring the kernel waits until no CPU
  * uses an old one (synchronize_net), which is most of the time that opening takes.
  */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct prepared {
 };
 
 static struct prepared *all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* workers open ports */
 
 /* Open them for the interface `name`, with a ring of at least `frames` frames, to send
  * if it `sends`. 0, or -1 and pg_error(). */
@@ -34,8 +36,10 @@ int pg_packet_prepare(const char *name, uint32_t frames, bool sends)
   }
   p->frames = frames;
   p->sends = sends;
+  pthread_mutex_lock(&lock);
   p->next = all;
   all = p;
+  pthread_mutex_unlock(&lock);
   return 0;
 }
 
@@ -49,24 +53,37 @@ static bool is_same(struct port *port)
          pg_packet_fit_mtu(port) == 0 && port->max_frame == longest;
 }
 
-bool pg_packet_take_prepared(struct port *port, const char *name, uint32_t frames,
-                             bool sends)
+static struct prepared *find(const char *name, uint32_t frames, bool sends)
 {
+  struct prepared *found = NULL;
+  pthread_mutex_lock(&lock);
   for (struct prepared **at = &all; *at; at = &(*at)->next) {
     struct prepared *p = *at;
     const struct packet_socket *s = p->port.state;
     if (strcmp(s->name, name) || p->frames != frames || p->sends != sends)
       continue;
     *at = p->next;
-    *port = p->port;
-    free(p);
-    ((struct packet_socket *)port->state)->takes_over = true;
-    if (is_same(port)) {
-      pg_packet_use_passed(port->state);
-      return true;
-    }
+    found = p;
+    break;
+  }
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+bool pg_packet_take_prepared(struct port *port, const char *name, uint32_t frames,
+                             bool sends, bool receives_all)
+{
+  struct prepared *p = find(name, frames, sends);
+  if (!p)
+    return false;
+  *port = p->port;
+  free(p);
+  ((struct packet_socket *)port->state)->takes_over = true;
+  if (!is_same(port)) {
     port->own->close(port);
     return false;
   }
-  return false;
+  if (receives_all)
+    pg_packet_use_passed(port->state);
+  return true;
 }

@@ -36,6 +36,8 @@ struct packet_socket {
   char name[16];             /* the interface's */
   bool alone, away;          /* nobody else may send; the interface has gone */
   bool takes_over;           /* from a process that may not have let go of it yet */
+  uint32_t copies, copy;     /* it receives the share of one of so many; 0: all */
+  int32_t by;                /* that these divide flows by (enum flows_by) */
   bool joined;               /* `receive` has been at the interface before */
   uint8_t mac[6];
   struct packet_ring ring;
@@ -50,9 +52,10 @@ struct packet_socket {
 int pg_packet_begin(struct port *port, const char *name, uint32_t frames, bool sends,
                     bool waits);
 
-/* prepared.c: the same, if that has been done before for this interface as it is now. */
+/* prepared.c: the same, if that has been done before for this interface as it is now. A
+ * port that receives `all` goes on where another process ended, if that has passed its own. */
 bool pg_packet_take_prepared(struct port *port, const char *name, uint32_t frames,
-                             bool sends);
+                             bool sends, bool all);
 
 /* passed.c: go on with the socket that another process has passed on, if there is one. */
 void pg_packet_use_passed(struct packet_socket *s);

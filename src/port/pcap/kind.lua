@@ -7,6 +7,7 @@ local arguments = require("lib.port.arguments")
 local failure = require("core.failure")
 local files = require("lib.port.files")
 local needs = require("lib.port.needs")
+local share = require("lib.port.share")
 
 local C = require("core.declare")("port/pcap/pcap.h")
 
@@ -46,8 +47,15 @@ function pcap.check(port)
   end
 end
 
+--- Each copy reads the file by itself: not a pipe, and not what takes long to
+--- decompress.
+function pcap.divides(port)
+  return port.rx ~= nil and port.tx == nil and files.is_plain_capture(port.rx)
+end
+
 function pcap.open(device_port, port)
-  if C.pg_pcap_open(device_port, port.rx or "", port.tx or "", port.loop == 1) < 0 then
+  if C.pg_pcap_open(device_port, port.rx or "", port.tx or "", port.loop == 1,
+      share.numbers(port)) < 0 then
     failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
   end
 end

@@ -25,6 +25,7 @@ struct pcap_port {
   bool reads, writes, loop;
   bool told;                      /* what went wrong has been said */
   struct capture in;
+  struct share share;
   struct output out;
   struct rte_mbuf *spare[PORT_BURST]; /* to receive into */
   uint16_t spares;
@@ -80,6 +81,21 @@ static uint16_t next(struct pcap_port *p, struct slice *slices, uint16_t n)
   return capture_next(&p->in, slices, n);
 }
 
+/* The next that are for this copy; 0 may be for want of them in what was looked at. */
+static uint16_t next_of_share(struct pcap_port *p, struct slice *slices, uint16_t n)
+{
+  enum { MOST_LOOKS = 32 };
+  if (p->share.listed)
+    return share_next(&p->share, slices, n);
+  uint16_t k = next(p, slices, n), kept;
+  for (int looks = 1; k > 0 && looks < MOST_LOOKS; looks++) {
+    if ((kept = share_keep(&p->share, slices, k)) > 0)
+      return kept;
+    k = next(p, slices, n);
+  }
+  return k > 0 ? share_keep(&p->share, slices, k) : 0;
+}
+
 static uint16_t receive_burst(struct port *port, struct rte_mbuf **packets, uint16_t n)
 {
   enum { AHEAD = 4 };
@@ -87,7 +103,8 @@ static uint16_t receive_burst(struct port *port, struct rte_mbuf **packets, uint
   struct slice slices[PORT_BURST];
   if (!p->reads)
     return 0;
-  uint16_t got = next(p, slices, provide(p, port->pool, n)), kept = 0;
+  uint16_t room = provide(p, port->pool, n), kept = 0;
+  uint16_t got = p->share.copies ? next_of_share(p, slices, room) : next(p, slices, room);
   struct rte_mbuf **spare = p->spare + p->spares;
   for (uint16_t i = 0; i < RTE_MIN(got, AHEAD); i++)
     rte_prefetch0(spare[-1 - i]);
@@ -157,6 +174,7 @@ static int close_port(struct port *port)
   struct pcap_port *p = port->state;
   if (p->reads)
     capture_close(&p->in);
+  share_close(&p->share);
   if (p->writes)
     output_close(&p->out);
   if (p->spares > 0)
@@ -186,6 +204,10 @@ static int look_through(struct pcap_port *p)
   if (c->packets == 0)
     return pg_fail("%s has no packets to send over and over", c->source.path);
   capture_restart(c);
+  if (p->share.copies && c->window.keep && c->state != DAMAGED) {
+    share_list(&p->share, c);
+    capture_restart(c);
+  }
   return c->state == DAMAGED ? pg_fail("%s", c->sentence) : 0;
 }
 
@@ -199,19 +221,23 @@ static int open_capture(struct pcap_port *p)
   return p->loop ? look_through(p) : 0;
 }
 
-/* Open the file `rx` to receive from; pg_pcap_create() opens `tx` ("": none). 0, or -1
- * and pg_error(). */
-int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop)
+/* Open the file `rx` to receive from; pg_pcap_create() opens `tx` ("": none). Unless
+ * `copies` is 0, only what is for number `copy` of so many is received (enum flows_by).
+ * 0, or -1 and pg_error(). */
+int pg_pcap_open(struct port *port, const char *rx, const char *tx, bool loop,
+                 uint32_t copies, uint32_t copy, int32_t by)
 {
   struct pcap_port *p = calloc(1, sizeof *p);
   if (!p)
     return pg_fail("no memory for a port");
   p->loop = loop && *rx;
+  p->share = (struct share){.copies = copies, .copy = copy, .by = by};
   snprintf(p->rx_path, sizeof p->rx_path, "%s", rx);
   snprintf(p->tx_path, sizeof p->tx_path, "%s", tx);
   if (open_capture(p) < 0) {
     if (p->reads)
       capture_close(&p->in);
+    share_close(&p->share);
     free(p);
     return -1;
   }

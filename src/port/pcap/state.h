@@ -115,6 +115,23 @@ static inline uint32_t snaplen_of(uint32_t said)
   return said == 0 || said > PCAP_MAX_CAPTURED ? PCAP_MAX_CAPTURED : said;
 }
 
+/* What one of `copies` that divide a file takes of it (share.c). */
+struct share {
+  uint32_t copies, copy;      /* 0 copies: all of it */
+  int32_t by;                 /* enum flows_by */
+  bool listed;                /* of a file that is kept in memory: */
+  struct slice *list;         /* its packets; */
+  uint32_t n, room, at;       /* how many; room for so many; the next one */
+};
+
+/* Those of `n` packets that are its own, in front; how many. */
+uint16_t share_keep(const struct share *s, struct slice *slices, uint16_t n);
+/* List those of the file, which is kept in memory and at its start; and up to `n` of them,
+ * over and over. */
+void share_list(struct share *s, struct capture *c);
+uint16_t share_next(struct share *s, struct slice *slices, uint16_t n);
+void share_close(struct share *s);
+
 struct rte_mbuf;
 
 /* A file being written. What is in the buffer are whole records. */

@@ -40,7 +40,7 @@ end
 local function open(path)
   pool.create()
   local port = ffi.new("struct port")
-  if C.pg_pcap_open(port, path, "", false) < 0 then
+  if C.pg_pcap_open(port, path, "", false, 0, 0, 0) < 0 then
     return nil, ffi.string(C.pg_error())
   end
   port.account, port.burst, port.pool = pool.freelist, C.PORT_BURST, pool.freelist.pool
