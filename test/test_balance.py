@@ -128,7 +128,7 @@ def test_flows_move_with_their_state(tmp_path):
         # For reading, too: so it opens whether or not Perigee has.
         with open(os.open(fifo, os.O_RDWR), "wb", buffering=0) as pipe:
             pipe.write(HEADER + traffic.batch(0))  # it waits for the beginning of the file
-            wait_until(lambda: unix.exists() or not click.read(), "its socket")
+            wait_for_socket(click, unix)
             with socket.socket(socket.AF_UNIX) as control:
                 control.connect(str(unix))
                 feed(pipe, control, traffic)
@@ -157,7 +157,7 @@ def test_flows_move_in_a_flood(tmp_path):
                  "-h", "m.count", "-h", "c.count", "-e", STATEFUL) as click:
         with open(os.open(fifo, os.O_RDWR), "wb", buffering=0) as pipe:
             pipe.write(HEADER + traffic.batch(0))
-            wait_until(lambda: unix.exists() or not click.read(), "its socket")
+            wait_for_socket(click, unix)
             with socket.socket(socket.AF_UNIX) as control:
                 control.connect(str(unix))
                 feed(pipe, control, traffic)
@@ -177,6 +177,12 @@ def test_flows_move_in_a_flood(tmp_path):
         last[flow] = number
     assert sum(last.values()) + len(last) == sum(traffic.sent)
     assert strangers == count - FLOWS
+
+
+def wait_for_socket(click, unix):
+    """That of the copies: a router that was looked at before them had one, too."""
+    click.wait_for_engine()
+    wait_until(lambda: unix.exists() or not click.read(), "its socket")
 
 
 def sent_so_far(path, count):
@@ -204,7 +210,7 @@ def test_flows_that_have_moved_are_kept(tmp_path, cpus, text):
     with router(first, ON_TWO, STATEFUL) as click, \
             open(os.open(fifo, os.O_RDWR), "wb", buffering=0) as pipe:
         pipe.write(HEADER + traffic.batch(0))
-        wait_until(lambda: unix.exists() or not click.read(), "its socket")
+        wait_for_socket(click, unix)
         with socket.socket(socket.AF_UNIX) as control:
             control.connect(str(unix))
             feed(pipe, control, traffic)

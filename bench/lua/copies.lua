@@ -19,7 +19,8 @@ end
 
 -- Let packets pass until each CPU has had so many seconds; what they count then.
 local function go(seconds, cpus)
-  local before, report = workers.report().cpus, nil
+  local before = workers.report().cpus
+  local report
   repeat
     engine.main{duration = math.max(0.05, seconds / 4), no_report = true}
     report = workers.report().cpus

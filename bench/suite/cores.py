@@ -166,4 +166,4 @@ def run(quick, rounds=None):
         if busy:
             title, limit = title + " (CPUs too busy to judge)", None
         rows.append(measure.row(title, *measured, limit))
-    return [*rows, *divided_rows(a, b, seconds, min(rounds, MOST_ROUNDS))]
+    return [*rows, *divided_rows(a, b, seconds, min(rounds, 2 if quick else MOST_ROUNDS))]

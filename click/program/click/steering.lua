@@ -11,10 +11,11 @@ local Port = require("apps.port.port").Port
 
 local steering = {}
 
--- The argument of the Port app by which the first copy has the device for itself; nil: it
--- is one app for all copies.
+-- The argument of the Port app by which the first copy has the device for itself; nil:
+-- it is one app for all copies.
 local function own_port(device, n, meets)
-  return Port.split({port = device.text}, n, 0, click_devices.has_to_meet(device, meets))
+  local has_to_meet = click_devices.has_to_meet(device, meets)
+  return Port.split({port = device.text}, n, 0, has_to_meet)
 end
 
 local function is_shared(device, n, meets)

@@ -43,8 +43,8 @@ function kinds.has_queues(port)
   return type(has) == "function" and has(port) or has == true
 end
 
---- Can each of several copies open the parsed port for itself, and receive what has to come
---- to it alone (core.cpus.dividable)?
+--- Can each of several copies open the parsed port for itself, and receive what has to
+--- come to it alone (core.cpus.dividable)?
 function kinds.divides(port, meets)
   local divides = by_name[port.kind].divides
   return divides ~= nil and divides(port, meets)

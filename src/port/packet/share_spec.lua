@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The kernel's filter of a copy's share against the hash that hands out in software: frames
--- through a pair of sockets, as the kernel would give them to the port's socket.
+-- The kernel's filter of a copy's share against the hash that hands out in software:
+-- frames through a pair of sockets, as the kernel would give them to the port's socket.
 
 local C = require("core.declare")("port/packet/packet.h")
 local fcntl = require("posix.fcntl")
@@ -32,8 +32,8 @@ end
 
 -- What is behind the addresses; tagged or not, and now and then cut.
 local function rest()
-  local type, packet = one_of("\8\0", "\134\221"), nil
-  packet = type == "\8\0" and ip4() or ip6()
+  local type = one_of("\8\0", "\134\221")
+  local packet = type == "\8\0" and ip4() or ip6()
   if math.random(10) == 1 then type = one_of("\8\6", "\129\0", "\0\7") end
   if math.random(3) == 1 then
     packet, type = random_bytes(2) .. type .. packet, one_of("\129\0", "\136\168")
@@ -78,7 +78,8 @@ describe("a share of an interface", function ()
   for name, by in pairs{["ports"] = C.FLOWS_BY_PORTS,
                         ["addresses"] = C.FLOWS_BY_ADDRESSES} do
     for _, copies in ipairs{1, 2, 3, 4, 7, 16, 64, 128} do
-      it(("is what handing out by %s gives a copy of %d"):format(name, copies), function ()
+      local title = "is what handing out by %s gives a copy of %d"
+      it(title:format(name, copies), function ()
         local copy = math.random(0, copies - 1)
         local taken = agrees(by, copies, copy)
         if copies == 1 then assert.equal(400, taken) end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Shares of a capture file: each packet comes to one copy, which handing out in software would
--- give it to, and each flow in order.
+-- Shares of a capture file: each packet comes to the one copy that handing out in
+-- software would give it to, and each flow in order.
 
 local C = require("core.native")
 local Port = require("apps.port.port").Port
@@ -38,8 +38,8 @@ local function of_copy(list, copy)
 end
 
 local function nic(path, copy, meets)
-  return ports.configure({
-    nic = {Port, Port.split("pcap:rx=" .. path, COPIES, copy, meets)}, e = {ports.Idle}},
+  local arg = Port.split("pcap:rx=" .. path, COPIES, copy, meets)
+  return ports.configure({nic = {Port, arg}, e = {ports.Idle}},
     {"nic.output -> e.x"}).nic
 end
 
