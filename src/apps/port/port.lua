@@ -4,7 +4,6 @@
 
 local C = require("core.native")
 local absence = require("lib.port.absence")
-local balancer = require("core.cpus.balancer")
 local check = require("lib.port.check")
 local claims = require("lib.port.claims")
 local failure = require("core.failure")
@@ -38,36 +37,6 @@ local QUIET_SECONDS = 1 -- between publishing statistics while no packet passes
 -- closing the port would take it away before.
 local LINGER_SECONDS = 0.1
 
-local MOST_QUEUES = 64
-
-local function check_queue(port, queues, queue)
-  if type(queues) ~= "number" or queues < 1 or queues > MOST_QUEUES
-      or queues % 1 ~= 0 then
-    failure.usage("port '%s': queues is a whole number from 1 to %d, not '%s'",
-      port.text, MOST_QUEUES, tostring(queues))
-  end
-  if type(queue) ~= "number" or queue < 0 or queue >= queues or queue % 1 ~= 0 then
-    failure.usage("port '%s': queue is a whole number from 0 to %d, not '%s'",
-      port.text, queues - 1, tostring(queue))
-  end
-end
-
--- One queue of several; or, where each copy opens the port for itself, its share.
-local function with_queue(port, queues, queue, meets)
-  local is_divided = meets ~= nil and kinds.divides(port, meets)
-  if not is_divided and not kinds.has_queues(port) then
-    failure.usage("port '%s' has one queue only; config.replicate hands its packets "
-      .. "out itself", port.text)
-  end
-  check_queue(port, queues, queue)
-  if is_divided then
-    share.note(port, queues, queue, meets)
-    return port
-  end
-  port.split = {of = queues, number = queue, device = port.text}
-  return port
-end
-
 local function parsed(arg)
   if type(arg) ~= "table" then return spec.parse(arg) end
   if arg.port == nil then
@@ -77,42 +46,22 @@ local function parsed(arg)
   local port = spec.parse(arg.port)
   port.receive_only = arg.receive_only or nil
   if not arg.queues then return port end
-  return with_queue(port, arg.queues, arg.queue or 0, arg.meets)
+  return share.note(port, arg.queues, arg.queue or 0, arg.meets)
 end
 
 --- Any packet may come to any copy, each of which has a queue, if there are some.
 Port.division = "any"
 
--- The queues that cards have filled by their tables agree with the hash of what a copy
--- makes of packets for these numbers of copies.
-local function divides_tables(n) return bit.band(n, n - 1) == 0 end
-
--- Do `n` queues lead to each copy what has to come to it (core.cpus.dividable)?
-local function queues_meet(port, n, meets)
-  local kind = kinds.of(port)
-  if meets == "nothing" or kind.name == "null" then return true end
-  return meets == "flow" and kind.by_flow == true and divides_tables(n)
-end
-
--- (What moves between copies is handed out in software.)
-local function is_divided(port, meets)
-  return meets ~= nil and not balancer.wanted() and kinds.divides(port, meets)
-end
-
 --- The argument for queue number `i` (from 0) of `n`, for config.replicate; nil if
 --- the port can't spread flows over queues as `meets` (core.cpus.dividable; default
 --- "nothing") says. With `meets` it may also be a port that each copy opens for itself.
 function Port.split(arg, n, i, meets)
-  local port = parsed(arg)
-  local shares = is_divided(port, meets)
-  if not shares and not (kinds.has_queues(port)
-      and queues_meet(port, n, meets or "nothing")) then
-    return nil
-  end
+  local how = share.kind(parsed(arg), n, meets)
+  if not how then return nil end
   local copy = {}
   if type(arg) ~= "table" then arg = {port = arg} end
   for key, value in pairs(arg) do copy[key] = value end
-  copy.queues, copy.queue, copy.meets = n, i, shares and meets or nil
+  copy.queues, copy.queue, copy.meets = n, i, how == "own" and meets or nil
   return copy
 end
 

@@ -24,12 +24,9 @@ M.Distribute = class()
 
 local BY = {within = C.FLOWS_WITHIN, addresses = C.FLOWS_BY_ADDRESSES}
 
---- C's number (enum flows_by) for what has to come to one copy (core.cpus.dividable).
-function M.by(meets) return BY[meets] or C.FLOWS_BY_PORTS end
-
 function M.Distribute:new(arg)
   local at = arg and arg.steering
-  return setmetatable({by = M.by(arg and arg.by),
+  return setmetatable({by = BY[arg and arg.by] or C.FLOWS_BY_PORTS,
     steering = at and ffi.cast("struct steering *", ffi.cast("uintptr_t", at))}, self)
 end
 
@@ -47,6 +44,13 @@ function M.Distribute:push()
   elseif self.n > 0 then
     C.pg_distribute(self.input.input, self.outputs, self.n, self.by)
   end
+end
+
+--- The same division where each copy receives for itself, for C: how many copies, which
+--- one (from 0), and enum flows_by; zeros without a share {copies =, copy =, meets =}.
+function M.numbers(share)
+  if not share then return 0, 0, 0 end
+  return share.copies, share.copy, BY[share.meets] or C.FLOWS_BY_PORTS
 end
 
 --- Join: from all inputs to `output`.

@@ -146,15 +146,15 @@ local function division(c)
   return list, all
 end
 
--- Are copies better than a cut? Not where packets have to be handed out in software to
--- apps that keep nothing.
+-- Are copies better than a cut? For apps that keep nothing only if a port has queues.
 local function are_worthwhile(c, kind)
   local has_port, has_queues = false, false
+  local meets = kind ~= "any" and dividable.meets(kind) or nil
   for _, app in pairs(c.apps) do
     local split = app.class.split
     has_port = has_port or split ~= nil
     has_queues = has_queues
-      or split and split(app.arg, #cpus, 0, dividable.meets(kind)) ~= nil
+      or split and split(app.arg, #cpus, 0, meets) ~= nil
   end
   return has_queues or has_port and kind ~= "any"
 end

@@ -25,12 +25,17 @@ local function note(port)
   port.away, port.losses, port.retry_at = "", (port.losses or 0) + 1, 0
 end
 
+-- Of copies that each open the port for themselves, the first reports.
+local function tell(how, port, ...)
+  if not port.share or port.share.copy == 0 then log[how](...) end
+end
+
 --- The parsed port has been opened: is it without its interface?
 function absence.begin(port, device_port)
   if device_port.gone == 0 or port.away then return end
   note(port)
-  log.warning("port '%s': there is no interface '%s' that is up yet; waiting for it",
-    port.text, kinds.interface(port))
+  tell("warning", port, "port '%s': there is no interface '%s' that is up yet; waiting "
+    .. "for it", port.text, kinds.interface(port))
 end
 
 local function lose(port, device_port, kind)
@@ -41,8 +46,8 @@ local function lose(port, device_port, kind)
     if kind.closed then kind.closed(port) end
   end
   note(port)
-  log.warning("port '%s': its interface '%s' is gone (removed, renamed or moved "
-    .. "to another network namespace); waiting for it, and dropping what is sent "
+  tell("warning", port, "port '%s': its interface '%s' is gone (removed, renamed or "
+    .. "moved to another network namespace); waiting for it, and dropping what is sent "
     .. "to it", port.text, kinds.interface(port))
 end
 
@@ -75,7 +80,8 @@ function absence.look(port, device_port, token)
   if port.away then
     if not come_back(port, device_port, kind) then return nil end
     port.away = nil
-    log.info("port '%s': its interface '%s' is back", port.text, kinds.interface(port))
+    tell("info", port, "port '%s': its interface '%s' is back", port.text,
+      kinds.interface(port))
     return "back"
   end
   local state = kind.tend and kind.tend(device_port) or 0

@@ -1,22 +1,65 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ports that each copy of a program has for itself, to receive what is for that copy
--- alone: a kind says in `divides` which it can be (README.md).
+-- What copies of a program have of a port: a queue each; or each opens the port for
+-- itself, and receives what is for it alone, if its kind `divides` (README.md).
 
-local distribute = require("core.cpus.distribute")
+local balancer = require("core.cpus.balancer")
+local failure = require("core.failure")
+local kinds = require("lib.port.kinds")
 
 local share = {}
 
---- Note in the parsed port that it receives for number `copy` (from 0) of so many what
---- has to come to it (core.cpus.dividable).
-function share.note(port, copies, copy, meets)
-  port.share = {copies = copies, copy = copy, meets = meets}
+local MOST_QUEUES = 64
+
+-- The queues that cards have filled by their tables agree with the hash of what a copy
+-- makes of packets for these numbers of copies.
+local function divides_tables(n) return bit.band(n, n - 1) == 0 end
+
+-- Do `n` queues lead to each copy what has to come to it?
+local function queues_meet(port, n, meets)
+  local kind = kinds.of(port)
+  if meets == "nothing" or kind.name == "null" then return true end
+  return meets == "flow" and kind.by_flow == true and divides_tables(n)
 end
 
---- For C: how many copies (0: the port isn't divided), which one, and enum flows_by.
-function share.numbers(port)
-  local part = port.share
-  if not part then return 0, 0, 0 end
-  return part.copies, part.copy, distribute.by(part.meets)
+--- How `n` copies can have the parsed port, if `meets` (core.cpus.dividable; nil:
+--- "nothing") has to come to one: "queue"; "own", where each opens it for itself, which
+--- only who names `meets` can; or nil. (What moves between copies is handed out in
+--- software.)
+function share.kind(port, n, meets)
+  if meets and not balancer.wanted() and kinds.divides(port, meets) then
+    return "own"
+  end
+  return kinds.has_queues(port) and queues_meet(port, n, meets or "nothing")
+    and "queue" or nil
+end
+
+local function check_queue(port, queues, queue)
+  if type(queues) ~= "number" or queues < 1 or queues > MOST_QUEUES
+      or queues % 1 ~= 0 then
+    failure.usage("port '%s': queues is a whole number from 1 to %d, not '%s'",
+      port.text, MOST_QUEUES, tostring(queues))
+  end
+  if type(queue) ~= "number" or queue < 0 or queue >= queues or queue % 1 ~= 0 then
+    failure.usage("port '%s': queue is a whole number from 0 to %d, not '%s'",
+      port.text, queues - 1, tostring(queue))
+  end
+end
+
+--- Note in the parsed port that it is queue number `queue` (from 0) of so many; with
+--- `meets`, if it can be divided, that copy's share. Returns it. Raises a failure.
+function share.note(port, queues, queue, meets)
+  local own = meets ~= nil and kinds.divides(port, meets)
+  if not own and not kinds.has_queues(port) then
+    failure.usage("port '%s' has one queue only; config.replicate hands its packets "
+      .. "out itself", port.text)
+  end
+  check_queue(port, queues, queue)
+  if own then
+    port.share = {copies = queues, copy = queue, meets = meets}
+  else
+    port.split = {of = queues, number = queue, device = port.text}
+  end
+  return port
 end
 
 return share

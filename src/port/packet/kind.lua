@@ -4,10 +4,10 @@
 
 local ffi = require("ffi")
 local arguments = require("lib.port.arguments")
+local distribute = require("core.cpus.distribute")
 local failure = require("core.failure")
 local needs = require("lib.port.needs")
 local passing = require("port.packet.passing")
-local share = require("lib.port.share")
 
 local C = require("core.declare")("port/packet/packet.h")
 
@@ -53,7 +53,7 @@ function packet.divides(_, meets)
 end
 
 function packet.open(device_port, port)
-  local sends, copies, copy, by = not port.receive_only, share.numbers(port)
+  local sends, copies, copy, by = not port.receive_only, distribute.numbers(port.share)
   local alone = port.shared == 0 and copy == 0
   if C.pg_packet_open(device_port, port.iface, port.ring, sends, alone, port.wait == 1,
                       copies, copy, by) < 0 then

@@ -4,10 +4,10 @@
 
 local ffi = require("ffi")
 local arguments = require("lib.port.arguments")
+local distribute = require("core.cpus.distribute")
 local failure = require("core.failure")
 local files = require("lib.port.files")
 local needs = require("lib.port.needs")
-local share = require("lib.port.share")
 
 local C = require("core.declare")("port/pcap/pcap.h")
 
@@ -55,7 +55,7 @@ end
 
 function pcap.open(device_port, port)
   if C.pg_pcap_open(device_port, port.rx or "", port.tx or "", port.loop == 1,
-      share.numbers(port)) < 0 then
+      distribute.numbers(port.share)) < 0 then
     failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
   end
 end
