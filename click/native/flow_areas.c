@@ -151,3 +151,15 @@ uint32_t pg_flow_areas_restore(void *areas, const void *record, int64_t now)
     go_on(&all->area[i], there);
   return KEEP_USED;
 }
+
+bool pg_flow_areas_is_own(void *areas, const void *record)
+{
+  const struct click_areas *all = areas;
+  struct click_flow_id id;
+  if (!all->copies)
+    return true;
+  memcpy(&id, record, sizeof id);
+  uint32_t ports = id.sport | (uint32_t)id.dport << 16;
+  return pg_copy_of(pg_tuple_hash(id.source, id.destination, ports), all->copies) ==
+         all->copy;
+}

@@ -57,6 +57,7 @@ struct click_areas {
   struct click_area *area;
   uint32_t n, tag;
   uint32_t refused;          /* no record is used: an outcome; 0: they are */
+  uint32_t copies, copy;     /* of the router; copies 0: it has none */
 };
 
 /* Outcomes beyond those of net/keep/keep.h. */
@@ -70,6 +71,9 @@ void pg_flow_areas_see(void *areas, const void *record);
 
 /* Go on with the flow of a record: a keep_restore. */
 uint32_t pg_flow_areas_restore(void *areas, const void *record, int64_t now);
+
+/* Does the record's flow come to this copy? A keep_own. */
+bool pg_flow_areas_is_own(void *areas, const void *record);
 
 /* By this a flow with a port goes on: what is half written has another one. */
 uint32_t pg_flow_port_sum(const struct click_port_area *area);

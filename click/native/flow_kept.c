@@ -30,14 +30,16 @@ static bool is_there(const struct click_flows *t, int32_t kind,
   return pg_flows_find(t, kind, &f->key[0]) || pg_flows_find(t, kind, &f->key[1]);
 }
 
-/* Do packets of the record's flow come to this copy, before they are rewritten? */
-bool pg_flows_is_own(const struct click_flows *t, const struct click_heirs *heirs,
-                     const void *record)
+/* Do packets of the record's flow come to this copy, before they are rewritten? A keep_own
+ * of a struct click_into. */
+bool pg_flows_is_own(void *context, const void *record)
 {
+  const struct click_into *into = context;
   struct click_flow model;
   memcpy(&model, record, sizeof model);
-  uint8_t kind = heirs->kind[model.kind];
-  return kind >= t->kinds || pg_flows_comes_here(t, kind, &model.key[0]);
+  uint8_t kind = into->heirs->kind[model.kind];
+  return kind >= into->flows->kinds ||
+         pg_flows_comes_here(into->flows, kind, &model.key[0]);
 }
 
 /* Go on with the flow of a record. An enum click_kept. */

@@ -112,8 +112,7 @@ enum click_kept {
 };
 
 /* flow_kept.c */
-bool pg_flows_is_own(const struct click_flows *t, const struct click_heirs *heirs,
-                     const void *record);
+bool pg_flows_is_own(void *into, const void *record);
 uint32_t pg_flows_restore(struct click_flows *t, const struct click_heirs *heirs,
                           const void *record, int64_t now);
 uint32_t pg_flows_restore_into(void *into, const void *record, int64_t now);

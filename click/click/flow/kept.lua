@@ -13,7 +13,6 @@
 
 local C = require("click.flow.areas")
 local ffi = require("ffi")
-local native = require("core.native")
 local tables = require("net.keep.tables")
 
 local MORE = {
@@ -52,13 +51,6 @@ local function read_notes(areas, notes)
   return by_area
 end
 
--- Does the flow come to this copy (src/native/kernels/flows.c)?
-local function is_own(copy, id)
-  local both = id.sport + id.dport * 2 ^ 16
-  local hash = native.pg_tuple_hash(id.source, id.destination, both)
-  return native.pg_copy_of(hash, copy.of) == copy.number
-end
-
 -- f of each area's element, if its class has that method.
 local function tell(areas, method)
   for _, area in ipairs(areas) do
@@ -73,6 +65,8 @@ local function context_of(self, reasons, notes)
   local list = ffi.new("struct click_area[?]", #areas + 1)
   local all = ffi.new("struct click_areas", {table = self.table.table, area = list,
     n = #areas, tag = self.native.tag})
+  local copy = self.router.options.copy
+  if copy then all.copies, all.copy = copy.of, copy.number end
   local former = read_notes(areas, notes)
   if not former then all.refused = C.AREAS_OTHERS end
   for i, area in ipairs(former and areas or {}) do
@@ -90,23 +84,13 @@ end
 return function (self)
   local flows, areas = self.table, self.areas
   if not flows or self.class.own_state then return nil end
-  local copy = self.router.options.copy
-  local id = ffi.typeof("const struct click_flow_id *")
   local restore = tables.in_c(flows, C.pg_flow_areas_restore, nil, MORE)
   local reasons = restore.reasons
+  restore.own = C.pg_flow_areas_is_own
   function restore.context(notes) return context_of(self, reasons, notes) end
   local item = tables.item{of = self.name, layout = LAYOUT, flows = flows,
     notes = notes_of(areas), now = function () return self:time() end,
     restore = restore}
-  function item.begin(notes, foreign)
-    local now, all, list = self:time(), restore.context(notes)
-    return function (record)
-      if foreign and copy and not is_own(copy, ffi.cast(id, record)) then
-        return tables.PASS
-      end
-      return reasons[C.pg_flow_areas_restore(all, record, now)]
-    end, all, list
-  end
   for _, area in ipairs(areas) do
     if area.element.kept_seen then item.see = C.pg_flow_areas_see end
   end

@@ -14,7 +14,7 @@ local REASONS = {
   [C.KEPT_UNKNOWN] = "of an input that is another now",
   [C.KEPT_OLD] = "out of time",
   [C.KEPT_BAD] = "that no rewriter writes so",
-  [C.KEPT_TWICE] = "that are there twice",
+  [C.KEPT_TWICE] = keep.TWICE,
   [C.KEPT_SHIFTED] = "whose TCP sequence numbers were changed",
   [C.KEPT_ELSEWHERE] = "whose answers come to another CPU",
   [C.KEPT_NO_ROOM] = "above the capacity",
@@ -76,7 +76,7 @@ return function (self)
   if not set or set.rewriters[1] ~= self then return nil end
   local flows = set.flows
   local restore = {
-    call = C.pg_flows_restore_into, reasons = REASONS,
+    call = C.pg_flows_restore_into, own = C.pg_flows_is_own, reasons = REASONS,
     context = function (notes)
       local heirs = heirs_of(set, notes)
       return ffi.new("struct click_into", {flows, heirs}), heirs
@@ -90,14 +90,5 @@ return function (self)
   return {
     of = self.name, layout = LAYOUT, records = set.flows.records, notes = notes_of(set),
     restore = restore, now = function () return self:time() end, owner = set,
-    begin = function (notes, foreign)
-      local heirs, now = heirs_of(set, notes), self:time()
-      return function (record)
-        if foreign and not C.pg_flows_is_own(set.flows, heirs, record) then
-          return keep.PASS
-        end
-        return REASONS[C.pg_flows_restore(set.flows, heirs, record, now)]
-      end
-    end,
   }
 end

@@ -1,17 +1,24 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What has copies on several CPUs: each has a file, which is called after the `family`,
 -- the copy's CPU, and how many there are. When another number of copies starts, each
--- reads what all of the former ones had. Their files go once all new ones have begun.
+-- looks into what all of the former ones had. Their files go once none needs them any
+-- more; of a process that was killed before that, there are both.
 --
 -- Where records move from copy to copy while packets pass (`moves`), a file doesn't say
 -- which copy needs its records next time: it isn't called after how many copies there
 -- are, and those that start read what all had, however many.
 
+local fcntl = require("posix.fcntl")
+local stat = require("posix.sys.stat")
 local stdio = require("posix.stdio")
 local tree = require("core.shm.tree")
 local unistd = require("posix.unistd")
 
 local family = {}
+
+local TAKEN, OWN, OWN_FILE = "/.taken", 448, 384 -- rwx------, rw-------
+local NEW = fcntl.O_WRONLY + fcntl.O_CREAT + fcntl.O_CLOEXEC
+local HINTS = "/.hints/"
 
 --- The name of a copy's records: number `i` of `n`; of one: the family's name.
 function family.member(of, i, n, moves)
@@ -26,6 +33,7 @@ end
 --- Let nobody take files of moving records in the folder for his own: another process
 --- begins now. Called before any copy begins.
 function family.hand_over(folder)
+  tree.remove(folder .. TAKEN)
   for _, file in ipairs(tree.names(folder)) do
     if file:find("%%20on%%20CPU%%20%d+$") then
       local former = file .. "%20of%200" -- more zeros: one that was killed left one
@@ -58,16 +66,25 @@ end
 --- The files of former copies, paths.
 family.others = others
 
---- Remove them, if all copies that there are now have begun theirs.
-function family.sweep(folder, item, file_of)
-  if item.of ~= member(item, 1) and item.copies == 1 then
+--- The copy needs no file of former copies any more. They are removed if that is so of
+--- all copies that there are now.
+function family.finish(folder, item, file_of)
+  if item.copies == 1 and item.of ~= member(item, 1) then
     return -- it doesn't know how many there are
   end
+  stat.mkdir(folder .. TAKEN, OWN)
+  local mark = fcntl.open(("%s%s/%s"):format(folder, TAKEN, file_of(item.of)), NEW,
+    OWN_FILE)
+  if not mark then return end -- they stay
+  unistd.close(mark)
   for i = 1, item.copies do
     local own = file_of(member(item, i))
-    if not tree.exists(folder .. "/" .. own) then return end
+    if not tree.exists(("%s%s/%s"):format(folder, TAKEN, own)) then return end
   end
-  for _, path in ipairs(others(folder, item, file_of)) do unistd.unlink(path) end
+  for _, path in ipairs(others(folder, item, file_of)) do
+    unistd.unlink(path)
+    unistd.unlink(folder .. HINTS .. path:match("[^/]*$"))
+  end
 end
 
 return family

@@ -78,6 +78,16 @@ void pg_keep_former_leave(struct keep_former *f)
   f->indexes = 0;
 }
 
+/* Give up a part of what is mapped of a file that others need, too. */
+static bool unmap_end(struct keep_former *f)
+{
+  uint64_t left = f->map_size > 0 ? (f->map_size - 1) / SHRINK * SHRINK : 0;
+  if (left < f->map_size)
+    munmap(f->map + left, f->map_size - left);
+  f->map_size = left;
+  return left > 0;
+}
+
 static bool shrink(int fd, uint64_t *size)
 {
   *size = *size > SHRINK ? *size - SHRINK : 0;
@@ -88,7 +98,9 @@ static bool shrink(int fd, uint64_t *size)
  * names: at the end packets would wait for all of it. False: there is no more. */
 bool pg_keep_former_shrink(struct keep_former *f)
 {
-  if (f->file >= 0 && f->map_left > 0)
+  if (f->file < 0)
+    return unmap_end(f);
+  if (f->map_left > 0)
     return shrink(f->file, &f->map_left) || f->hints;
   return f->hints && f->hints_file >= 0 && shrink(f->hints_file, &f->hints_left);
 }
@@ -100,7 +112,7 @@ void pg_keep_former_close(struct keep_former *f)
     close(f->file);
   if (f->hints_file >= 0)
     close(f->hints_file);
-  if (f->map)
+  if (f->map && f->map_size > 0)
     munmap(f->map, f->map_size);
   if (f->hints)
     munmap(f->hints, f->hints_size);
@@ -142,6 +154,10 @@ static void take_out(struct keep_former *f, uint32_t number)
 static void use(struct keep_former *f, uint32_t number)
 {
   memcpy(f->copy, record_of(f, number), f->size);
+  if (f->own && !f->own(f->context, f->copy)) {
+    take_out(f, number);
+    return;
+  }
   f->busy = true;
   uint32_t outcome = f->restore(f->context, f->copy, f->now);
   f->busy = false;
@@ -233,7 +249,7 @@ bool pg_keep_former_hints(struct keep_former *f, int fd, uint64_t inode)
   const struct flow_hint_header *h = header_of(f);
   if (!memcmp(h->magic, "PGHINTS", 8) && h->version == HINT_VERSION &&
       h->size == sizeof *h && h->inode == inode && h->complete == 1) {
-    f->hints_file = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    f->hints_file = f->file < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     f->hints_left = f->hints_size;
     return true;
   }
@@ -332,7 +348,8 @@ void pg_keep_former_see(const struct keep_former *f, keep_see see, void *context
   for (uint32_t i = 1; i < f->top; i++)
     if (is_in_use(f, i)) {
       memcpy(f->copy, record_of(f, i), f->size);
-      see(context, f->copy);
+      if (!f->own || f->own(context, f->copy))
+        see(context, f->copy);
     }
 }
 

@@ -15,6 +15,9 @@
  * outcome below FORMER_OUTCOMES; 0: it is used. */
 typedef uint32_t (*keep_restore)(void *context, const void *record, int64_t now);
 
+/* Does a copy of a record come to this copy of the table (net.keep.family)? */
+typedef bool (*keep_own)(void *context, const void *record);
+
 /* Looks at a record of a file before any is restored. */
 typedef void (*keep_see)(void *context, const void *record);
 
@@ -36,6 +39,7 @@ struct keep_former {
   uint32_t at, bucket;       /* how far the sweep is: numbers, and then buckets */
   uint32_t *chain, head[512]; /* numbers, by when they go */
   keep_restore restore;      /* NULL: Lua does it */
+  keep_own own;              /* of another copy's; NULL: all records come here */
   void *context;
   int64_t now;
   uint64_t outcome[16];      /* records by outcome */

@@ -16,6 +16,10 @@ local former = {}
 --- What restore() says of a record that is no business of this process.
 former.PASS = false
 
+--- Why a record isn't used that is in the table already. Of another copy's that isn't
+--- worth a word: who was killed meanwhile had taken it over.
+former.TWICE = "that are there twice"
+
 --- Files that weren't used, records that were, and records that weren't, since the
 --- process began.
 former.counts = {refused = 0, used = 0, dropped = 0}
@@ -50,7 +54,9 @@ local function count_native(one, item)
   for i = 1, C.FORMER_OUTCOMES - 1 do
     local n = tonumber(one.native.outcome[i])
     local reason = item.restore.reasons[i]
-    if n > 0 and reason ~= former.PASS then one.reasons[reason or "unused"] = n end
+    local told = reason ~= former.PASS
+      and not (one.foreign and reason == former.TWICE)
+    if n > 0 and told then one.reasons[reason or "unused"] = n end
   end
   one.used = one.used + tonumber(one.native.outcome[0])
 end
@@ -82,18 +88,18 @@ local function fits(file, item, of)
   return true
 end
 
--- Files that were copies' are restored in Lua, which knows whose records are whose.
 local function prepare(job, one)
   local item = job.item
-  local restore = not one.foreign and item.restore or nil
+  local restore = item.restore
   one.native.now = item.now and item.now() or 0
   if restore then
     one.in_c = true
     one.native.restore = restore.call
+    one.native.own = one.foreign and restore.own or nil
     one.context, one.anchor = restore.context(one.notes)
     one.native.context = ffi.cast("void *", one.context)
   else
-    one.restore, one.context, one.anchor = item.begin(one.notes, one.foreign)
+    one.restore, one.context, one.anchor = item.begin(one.notes)
     one.native.oldest_first = true
   end
   if item.see then

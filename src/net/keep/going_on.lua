@@ -23,12 +23,14 @@ going_on.FEW = 4096
 
 local MOST_FORMERS, former_of = files.MOST_FORMERS, files.former_of
 local MANY = 8 -- files put aside: processes that were killed before they had all
+local MANY_OTHERS = 64 -- files of other copies
 local AT_ONCE = 32
 local STEP_NS = 100000 -- that packets wait, at most
 local PATIENCE_S = 0.0005 -- between two steps
 local HINTS = "/.hints"
 
 local at_work = {} -- what is being gone on with, by item.of
+local partial = {} -- whose copies haven't had all of others', by item.of
 local shrinking = {} -- files that have no records any more
 local visitor = {}
 
@@ -65,8 +67,10 @@ end
 -- In steps ------------------------------------------------------------------------
 
 local function end_job(job)
-  at_work[job.item.of] = nil
-  if job.item.done then job.item.done() end
+  local item = job.item
+  at_work[item.of], partial[item.of] = nil, nil
+  if item.done then item.done() end
+  if item.family and job.consume then family.finish(job.folder, item, files.file_of) end
 end
 
 -- A step of the newest file's: it is the one that indexes ask first.
@@ -80,7 +84,7 @@ local function step(job)
   end
   table.remove(job.waiting, 1)
   former.leave(job, one)
-  remove(job.folder, one.of)
+  if one.consume then remove(job.folder, one.of) end
   table.insert(shrinking, one)
   if not job.waiting[1] then end_job(job) end
 end
@@ -143,6 +147,29 @@ function going_on.stop(of)
       at_work[each] = nil
     end
   end
+  if not of then partial = {} end
+end
+
+--- Has a copy left what others had when it was stopped?
+function going_on.is_partial(of) return partial[of] or false end
+
+-- Go on with the records of former copies, which stay in their files: all of this
+-- family's copies need those. Where records move between copies, none can wait.
+local function with_others(job, others)
+  local item, few = job.item, going_on.FEW
+  for _, other in ipairs(others) do
+    local one = other.one
+    if one then few = few - former.count(one) end
+    if one and job.consume and not item.moves and #others <= MANY_OTHERS
+      and few < 0 and former.can_wait(one, other.hints) then
+      table.insert(job.waiting, one)
+      partial[item.of] = true
+    elseif one then
+      former.take_all(job, one)
+    elseif other.problem then
+      former.refuse(job, other.problem)
+    end
+  end
 end
 
 --- The item has begun, or gets another file: what the process before this one had is
@@ -165,10 +192,11 @@ function going_on.put_aside(item, folder, is_new)
 end
 
 --- Go on with what is there of the item, under the `name` in its folder; `job` is what
---- put_aside() has returned. `consume`: the item has a file, so what others had isn't
---- needed any more.
-function going_on.begin(job, item, name, folder, consume)
+--- put_aside() has returned, `others` what open_others() has. `consume`: the item has a
+--- file, so what was put aside isn't needed any more.
+function going_on.begin(job, others, item, name, folder, consume)
   job.item, job.name, job.folder, job.waiting = item, name, folder, {}
+  job.consume = consume
   if job.problem then former.refuse(job, job.problem) end
   local all = formers_of(folder, item.of)
   for _, of in ipairs(all) do
@@ -183,39 +211,37 @@ function going_on.begin(job, item, name, folder, consume)
     end
     if consume and job.waiting[#job.waiting] ~= one then remove(folder, of) end
   end
+  with_others(job, others)
   if job.waiting[1] then return wait(job) end
-  if item.done then item.done() end
+  end_job(job)
 end
 
---- Open the files of former copies (net.keep.family), for with_others(). Before the
---- item has a file of its own: once all copies have, the files are removed.
-function going_on.open_others(item, name, folder)
-  local job = {item = item, name = name, folder = folder}
-  for i, path in ipairs(family.others(folder, item, files.file_of)) do
+-- Those that were begun last first.
+local function newest_first(paths)
+  local time = {}
+  for _, path in ipairs(paths) do
+    local found = stat.lstat(path)
+    time[path] = found and found.st_mtime or 0
+  end
+  table.sort(paths, function (a, b)
+    if time[a] ~= time[b] then return time[a] > time[b] end
+    return a < b
+  end)
+  return paths
+end
+
+--- Open the files of former copies (net.keep.family), for begin(). Before the item has
+--- a file of its own: once no copy needs them any more, the files are removed.
+function going_on.open_others(item, folder)
+  local list, job = {}, {item = item}
+  for i, path in ipairs(newest_first(family.others(folder, item, files.file_of))) do
     local of, problem = files.of(path)
     local one
     if of then one, problem = former.open(job, path, of, false, true) end
-    job[i] = {one = one, problem = problem}
+    list[i] = {one = one, problem = problem,
+      hints = ("%s%s/%s"):format(folder, HINTS, path:match("[^/]*$"))}
   end
-  return job
-end
-
---- Go on with the records of former copies, which stay in their files. `job` is what
---- open_others() has returned.
-function going_on.with_others(job)
-  for _, other in ipairs(job) do
-    if other.one then
-      former.take_all(job, other.one)
-    elseif other.problem then
-      former.refuse(job, other.problem)
-    end
-  end
-end
-
---- Is there a file, of the process before this one, of the item itself?
-function going_on.is_there(item, folder)
-  return tree.exists(path_of(folder, item.of))
-    or formers_of(folder, item.of)[1] ~= nil
+  return list
 end
 
 --- Where the item's hints are.

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+local family = require("net.keep.family")
 local ffi = require("ffi")
 local flow = require("net.flow.flow")
 local going_on = require("net.keep.going_on")
@@ -233,15 +234,94 @@ describe("Going on while packets flow", function ()
     kept.again()
     local first, begin_first = copy(1)
     local second, begin_second = copy(2)
-    local with_others = going_on.with_others
-    finally(function () going_on.with_others = with_others end)
-    function going_on.with_others(job) -- of the first, as the second begins and ends
-      going_on.with_others = with_others
+    local put_aside = going_on.put_aside
+    finally(function () going_on.put_aside = put_aside end)
+    function going_on.put_aside(...) -- of the first, as the second begins and ends
+      going_on.put_aside = put_aside
       begin_second()
-      with_others(job)
+      return put_aside(...)
     end
     begin_first()
     assert.same({20, 20}, {first:count(), second:count()})
     assert.same({"flows%20on%20CPU%201", "flows%20on%20CPU%202"}, files())
+  end)
+
+  -- The tables of `n` copies that move nothing, all of which have begun.
+  local function copies(n)
+    local list = {}
+    for i = 1, n do
+      list[i] = flow.new{key = "uint64_t", value = "uint64_t", limit = 2 * N,
+        ages = {TIMEOUT}}
+      local item = tables.item{of = family.member("flows", i, n), layout = "numbers 1",
+        flows = list[i], now = function () return NOW end}
+      item.family, item.copies = "flows", n
+      keep.records(item)
+    end
+    return list
+  end
+  local function all_there(list)
+    for _, t in ipairs(list) do
+      assert.equal(N, t:count())
+      for k = 1, N do assert.equal(2 * k, tonumber(t.record[find(t, k)].value)) end
+    end
+  end
+  local ONE, TWO = {"flows"}, {"flows%20on%20CPU%201%20of%202",
+    "flows%20on%20CPU%202%20of%202"}
+  local function wait_for_files(wanted)
+    for _ = 1, 1e5 do
+      outside.tend(0)
+      if #files() == #wanted then break end
+    end
+    assert.same(wanted, files())
+  end
+
+  it("finds what other copies had, whose files stay until all have it", function ()
+    filled()
+    kept.again()
+    local list = copies(2)
+    assert.same({0, 0}, {list[1]:count(), list[2]:count()})
+    for i, t in ipairs(list) do
+      for k = i, 200, 2 do assert.equal(2 * k, tonumber(t.record[find(t, k)].value)) end
+      assert.equal(100, t:count())
+    end
+    repeat outside.tend(0) until list[1]:count() == N or list[2]:count() == N
+    assert.equal(3, #files())
+    wait_for_files(TWO)
+    all_there(list)
+    kept.again()
+    list = copies(1)
+    assert.equal(0, list[1]:count())
+    assert.equal(14, tonumber(list[1].record[find(list[1], 7)].value))
+    wait_for_files(ONE)
+    all_there(list)
+    assert.same({}, tree.names(keep.folder("spec") .. "/.hints/" .. TWO[1]))
+  end)
+
+  it("loses nothing of other copies' if it is killed meanwhile", function ()
+    filled()
+    for turn = 1, 3 do
+      kept.again()
+      local list = copies(turn == 2 and 1 or 2)
+      for k = turn, N, 7 do
+        assert.not_equal(0, find(list[1], k))
+        list[1].record[find(list[1], k)].value = 2 * k
+      end
+      outside.tend(0)
+    end
+    kept.again()
+    local list = copies(2)
+    wait_for_files(TWO)
+    all_there(list)
+    assert.is_nil(stderr.told():find("twice"))
+  end)
+
+  it("goes on with other copies' when the table is replaced", function ()
+    filled()
+    kept.again()
+    copies(2)
+    local list = copies(2)
+    assert.not_equal(0, find(list[2], 9))
+    wait_for_files(TWO)
+    all_there(list)
   end)
 end)

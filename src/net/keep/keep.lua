@@ -36,7 +36,7 @@ local HINTS = going_on.HINTS
 keep.WRITE, keep.file_of, keep.look = files.WRITE, files.file_of, files.look
 keep.notes, keep.read, keep.new_header = files.notes, files.read, files.new_header
 keep.per_second, keep.owner = files.per_second, files.owner
-keep.PASS, keep.counts = former.PASS, former.counts
+keep.PASS, keep.TWICE, keep.counts = former.PASS, former.TWICE, former.counts
 
 -- Names -----------------------------------------------------------------------------
 
@@ -192,12 +192,13 @@ local LONGEST_OF = 255
 --- optional, so that many records can be taken over while packets flow: call (a
 --- keep_restore), context(notes), which it is given (and what that needs), reasons
 --- (texts by what it returns), and indexes(), a list of the struct flow_index that find
---- the records, and, optional, at_once(), must they be there before packets come?; and
---- now(), in units of an expiry. see, optional: a keep_see, which is shown all records
+--- the records, and, optional, at_once(), must they be there before packets come?, own,
+--- a keep_own, most, records in a step, and made(), called behind each; and now(), in
+--- units of an expiry. see, optional: a keep_see, which is shown all records
 --- of a file before any is restored, and then seen() is called; its context is that of
 --- restore, or what begin() returns behind its function. Of what has
---- copies also family, copies and moves (net.keep.family): without a file of its own a
---- copy gets the records of others, `begin(notes, true)`. Without --keep this does
+--- copies also family, copies and moves (net.keep.family): a copy gets the records that
+--- other copies have left, those for which own() is true. Without --keep this does
 --- nothing. What can't be kept is told, and the program goes on.
 function keep.records(item)
   if not name then return end
@@ -209,8 +210,8 @@ function keep.records(item)
   end
   local folder, is_new = keep.folder(name), not live[item.of]
   local path = ("%s/%s"):format(folder, keep.file_of(item.of))
-  local others = is_new and item.family and not going_on.is_there(item, folder)
-    and going_on.open_others(item, name, folder)
+  local others = item.family and (is_new or going_on.is_partial(item.of))
+    and going_on.open_others(item, folder) or {}
   local job = going_on.put_aside(item, folder, is_new)
   local problem, inode = begin_file(item, path)
   if problem then
@@ -219,9 +220,7 @@ function keep.records(item)
     begin_hints(item, inode)
     live[item.of] = true
   end
-  if others then going_on.with_others(others) end
-  going_on.begin(job, item, name, folder, not problem)
-  if item.family and not problem then family.sweep(folder, item, keep.file_of) end
+  going_on.begin(job, others, item, name, folder, not problem)
 end
 
 return keep

@@ -12,7 +12,7 @@ tables.PASS = keep.PASS -- it is neither used nor missed
 tables.OLD, tables.BAD = "out of time", "that no process writes so"
 
 local REASONS = {
-  [C.KEEP_OLD] = tables.OLD, [C.KEEP_TWICE] = "that are there twice",
+  [C.KEEP_OLD] = tables.OLD, [C.KEEP_TWICE] = keep.TWICE,
   [C.KEEP_FULL] = "above the capacity", [C.KEEP_BAD] = tables.BAD,
 }
 
@@ -46,18 +46,18 @@ end
 
 --- An item for keep.records(). `o`: of, layout and notes as there; flows (the table);
 --- now(), in the unit of the table; and, all optional, per_second (such units in a
---- second; 1000), check(record, notes, foreign), called with each record (a pointer to
---- a copy, which it may change; foreign: it was another copy's): says why it is unused,
---- if so (PASS: it is no business of this process); used(record, number), with that in
---- the table, once it is; restore, as there, which does the same in C.
+--- second; 1000), check(record, notes), called with each record (a pointer to a copy,
+--- which it may change): says why it is unused, if so (PASS: it is no business of this
+--- process); used(record, number), with that in the table, once it is; restore, as
+--- there, which does the same in C.
 function tables.item(o)
   local flows = o.flows
   local pointer = ffi.typeof("$ *", flows.record_type)
-  local function begin(notes, foreign)
+  local function begin(notes)
     local now = o.now()
     return function (bytes)
       local record = ffi.cast(pointer, bytes)
-      local problem = o.check and o.check(record, notes, foreign)
+      local problem = o.check and o.check(record, notes)
       if problem ~= nil then return problem end
       local n, why = tables.restore(flows, record, now)
       if not n then return why end
