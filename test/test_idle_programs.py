@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that do things at times sleep until something is due or a packet comes, and
-are awake then: connect, replay, loadtest. (generate: test_idle.py.)"""
+are awake then: connect, replay, loadtest, record, top. (generate: test_idle.py.)"""
 
 import contextlib
+import os
+import pty
+import subprocess
 import time
 
 import pytest
@@ -112,3 +115,36 @@ def test_loadtest_sleeps_in_its_pauses(wired):
             sleeps(program, busy)
             program.interrupt()
     assert "stopped by SIGINT" in program.said
+
+
+def test_record_sleeps_between_packets(wired, tmp_path):
+    near, far = wired
+    with Wire(far, "wire") as wire, beside(*near.command(
+            PERIGEE, "record", "--when", "ether proto 0x88b6", "--folder", tmp_path,
+            "packet:port")) as (program, busy):
+        program.wait_for_engine()
+        sleeps(program, busy)
+        wire.send(b"\2\0\0\0\0\1\2\0\0\0\0\2\x88\xb6" + bytes(46))
+        wait_until(lambda: list(tmp_path.glob("*.pcapng")), "a file")
+        assert program.interrupt() == 0, program.said
+
+
+def test_top_wakes_up_once_an_interval():
+    near, far = pty.openpty()
+    with running(PERIGEE, "echo", "ring:a") as program:
+        program.wait_for_engine()
+        top = subprocess.Popen([PERIGEE, "top", str(program.pid)], stdin=far, stdout=far,
+                               stderr=far, start_new_session=True)
+        try:
+            shown = b""
+            while b"cycles/packet" not in shown:
+                shown += os.read(near, 65536)
+            before, began = wakeups(top.pid), time.monotonic()
+            while time.monotonic() < began + 3:
+                os.read(near, 65536)
+            assert wakeups(top.pid) - before <= MOST_WAKEUPS * (time.monotonic() - began)
+        finally:
+            top.kill()
+            top.wait()
+            os.close(near)
+            os.close(far)

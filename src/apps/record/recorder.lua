@@ -190,7 +190,7 @@ function Recorder:work()
   return waits
 end
 
-Recorder.tick_seconds = 0.05
+Recorder.tick_seconds = 0.25
 
 --- Work, and let others see counters.
 function Recorder:tick()
