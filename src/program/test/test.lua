@@ -33,6 +33,17 @@ local function checkout(root)
   return root
 end
 
+-- What runs specs, a package of its own.
+local function busted()
+  local found, runner = pcall(require, "busted.runner")
+  if not found then
+    failure.raise("specs need busted, which can't be loaded "
+      .. "(apt-get install lua-busted): %s",
+      runner:match("^[^\n]*"):gsub(":$", ""))
+  end
+  return runner
+end
+
 local function sorted(list)
   table.sort(list)
   return list
@@ -120,13 +131,14 @@ function M.run(args)
   rawset(_G, "arg", arguments_of(args, main.spec_folders()))
   -- busted would make ffi.typeof remember results by their text, without parameters.
   package.preload["busted.luajit"] = function() return function() end end
+  local runner = busted()
   local exit = os.exit
   os.exit = function (status) -- busted ends the process itself
     os.exit = exit
     if status == true then status = 0 elseif not status then status = 1 end
     main.exit(status)
   end
-  local ok, err = pcall(require("busted.runner"), {standalone = false})
+  local ok, err = pcall(runner, {standalone = false})
   if err ~= nil then error(err, 0) end
   if not ok then main.exit(1) end -- error() without a value: tests failed
 end

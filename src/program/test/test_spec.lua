@@ -170,6 +170,20 @@ describe("test", function ()
     assert.equal(0, status)
   end)
 
+  it("says what to install where there is no busted", function ()
+    local name = os.tmpname()
+    local file = assert(io.open(name, "w"))
+    file:write([[
+      package.preload["busted.runner"] = function () error("there is none:", 0) end
+      require("program.test.test").run{}]])
+    file:close()
+    local said, status = testing.perigee{"run", name}
+    os.remove(name)
+    assert.matches("perigee: specs need busted, which can't be loaded "
+      .. "%(apt%-get install lua%-busted%): there is none\n$", said)
+    assert.equal(1, status)
+  end)
+
   it("runs each spec of a folder once, though links lead in circles", function ()
     local folder = os.tmpname()
     os.remove(folder)
