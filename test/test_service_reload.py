@@ -106,6 +106,7 @@ def test_a_program_with_a_name_that_takes_no_sighup_is_upgraded(service):
     main = service.main
     status, said = service.reload("--keep x", QUIET.replace("Discard", "Nothing"))
     assert status == 1 and "the new process wasn't ready" in said, said
+    assert "STOPPING=1" not in service.manager.listen()  # nor the reload as it ends
     assert (service.main, os.path.exists(f"/proc/{main}/exe")) == (main, True)
 
 
@@ -118,6 +119,7 @@ def test_who_takes_sighup_stays_and_reads_again(service, tmp_path):
         status, said = service.reload(options, f"run {file}")
         assert (status, said) == (0, ""), said
         service.process.wait_for("read again")
+        assert "STOPPING=1" not in service.manager.listen()  # by the reload as it ends
         assert service.main == main and not service.process.process.poll()
         # Other options need another process.
         status, said = service.reload(f"{options} --drain 1s", f"run {file}")

@@ -70,11 +70,17 @@ function visitor.reload(done)
   end
 end
 
+-- What wasn't ready doesn't stop. So `perigee upgrade`, which reloads a service, says
+-- nothing as it ends: the manager would take that for the service's own end.
+local function tell_stopping(text)
+  if ready or stands_by then notify.tell(text) end
+end
+
 --- The engine lets packets run out.
-function visitor.stopping() notify.tell("STOPPING=1\nSTATUS=packets run out") end
+function visitor.stopping() tell_stopping("STOPPING=1\nSTATUS=packets run out") end
 
 --- The process ends.
-function visitor.leave() notify.tell("STOPPING=1") end
+function visitor.leave() tell_stopping("STOPPING=1") end
 
 for _, f in pairs(visitor) do jit.off(f, true) end
 
