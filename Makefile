@@ -212,8 +212,7 @@ DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/nat
   click/native/flow_areas.h click/native/flow_manager.h click/native/flows.h \
   click/native/patterns.h click/native/stations.h click/native/crc32.h click/native/work.h \
   click/native/tcp_timestamp.h \
-  moongen/native/moongen.h moongen/native/offload.h \
-  moongen/native/moonsniff.h
+  moongen/native/moongen.h
 
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee

@@ -122,6 +122,13 @@ def test_packets_that_are_too_long_are_told():
                      "longer than the 10240 bytes that the port takes")]
 
 
+def test_packets_that_are_too_long_are_told_where_sending_never_waits():
+    counted, told = lost("try", 10240, ports=["null"])
+    assert counted == [4, 3]
+    assert told == [("Device 0 (null), tx queue 0", "1",
+                     "longer than the 10240 bytes that the port takes")]
+
+
 def test_packets_without_room_in_a_queue_are_told_and_missed(tmp_path):
     """All that came are the script's, missed, or waited at the end."""
     capture.save(tmp_path / "in.pcap", 5000 * [bytes(60)])

@@ -16,6 +16,7 @@ local ffi = require("ffi")
 local packet = require("core.packet")
 require("moongen.packets.buffer")
 local createStack = require("moongen.packets.stack").create
+ffi.cdef('void offload_here(struct packet **, unsigned) __asm__("pg_offload_here");')
 local bufs = ffi.new("struct packet *[1]")
 for line in io.lines() do
   local size, code = line:match("^(%d+) (.*)$")
@@ -23,7 +24,7 @@ for line in io.lines() do
   local chunk = assert(loadstring("local p, createStack = ... " .. code))
   chunk(p, createStack)
   bufs[0] = p
-  ffi.C.pg_mg_offload(bufs, 1)
+  ffi.C.offload_here(bufs, 1)
   print((ffi.string(p.data, p.length):gsub(".", function (c)
     return ("%02x"):format(c:byte())
   end)))

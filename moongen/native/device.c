@@ -12,23 +12,9 @@
 #include "../../src/native/driver.h"
 #include "internal.h"
 
-/* Nobody receives from the device's port (`rx`), or sends to it (`tx`), until
- * mg_device_release(): others wait. */
-void mg_device_hold(struct mg_device *d, bool rx, bool tx)
-{
-  for (int i = 0; rx && i < d->sources; i++)
-    pg_spin_lock(&d->rx_locks[i]);
-  for (int i = 0; tx && i < d->sinks; i++)
-    pg_spin_lock(&d->tx_locks[i]);
-}
-
-void mg_device_release(struct mg_device *d, bool rx, bool tx)
-{
-  for (int i = 0; rx && i < d->sources; i++)
-    pg_spin_unlock(&d->rx_locks[i]);
-  for (int i = 0; tx && i < d->sinks; i++)
-    pg_spin_unlock(&d->tx_locks[i]);
-}
+/* Locks of a device's queues, and others that are held for a few instructions. */
+void mg_spin_lock(int32_t *lock) { pg_spin_lock(lock); }
+void mg_spin_unlock(int32_t *lock) { pg_spin_unlock(lock); }
 
 /* Receive what has come to the port, and free it: how many packets. */
 uint32_t mg_port_discard(struct port *port)

@@ -51,6 +51,7 @@ struct mg_shared {
   int32_t starting;          /* tasks */
   int32_t exit_status;       /* that a task wants, or -1 */
   void *watched;             /* watch/counts.lua */
+  void *sniffed;             /* measure/moonsniff.lua */
   char failure[512];         /* why the process is to end with an error, or "" */
 };
 
@@ -84,6 +85,12 @@ void mg_give_wanted_caches(void);
 void mg_check_at(const char *text);
 const char *mg_check_found(char *text, uint32_t size);
 void mg_check_rest(void *pool);
+
+/* offload.c ------------------------------------------------------------------- */
+
+void mg_ask_checksums(struct packet **packets, int32_t n, uint64_t flags, uint32_t l2,
+                      uint32_t l3);
+void mg_ask_vlan(struct packet **packets, int32_t n, uint32_t tci);
 
 /* device.c ------------------------------------------------------------------- */
 
@@ -144,8 +151,8 @@ struct mg_device {
   struct pg_rules rules;
 };
 
-void mg_device_hold(struct mg_device *d, bool rx, bool tx);
-void mg_device_release(struct mg_device *d, bool rx, bool tx);
+void mg_spin_lock(int32_t *lock);
+void mg_spin_unlock(int32_t *lock);
 uint32_t mg_port_discard(struct port *port);
 
 /* send.c, receive.c ---------------------------------------------------------- */

@@ -16,7 +16,6 @@
 #include "../../src/native/host.h"
 #include "check.h"
 #include "internal.h"
-#include "offload.h"
 
 /* A ring whose other end nobody empties loses what is sent into it, as a cable does
  * that leads to a card without descriptors: at once after so many packets, else the
@@ -151,18 +150,6 @@ static uint32_t drop_unsendable(struct mg_queue *q, struct rte_mbuf **packets, u
   return kept;
 }
 
-/* Checksums and VLAN tags: by the device, if it can do all of it. */
-static void offload(struct port *port, struct rte_mbuf **packets, uint32_t n,
-                    uint64_t asked)
-{
-  const uint64_t all = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
-                       RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
-  if ((port->offloads & all) == all && !port->own &&
-      rte_eth_tx_prepare(port->id, port->queue, packets, n) == n)
-    return;
-  mg_offload_asked((struct packet **)packets, n, asked);
-}
-
 static inline uint32_t burst(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
 {
   pg_spin_lock(q->lock);
@@ -201,9 +188,7 @@ static bool is_heard(const struct mg_queue *q, uint32_t n)
 static void lose(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
 {
   struct mg_device *peer = q->device->peer;
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < n; i++)
-    bytes += packets[i]->data_len;
+  uint64_t bytes = pg_sum(packets, n).bytes;
   if (peer) { /* that is where a cable's end would count them */
     __atomic_fetch_add(&peer->missed, n, __ATOMIC_RELAXED);
     __atomic_fetch_add(&peer->missed_bytes, bytes, __ATOMIC_RELAXED);
@@ -234,40 +219,58 @@ static void insist(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
   }
 }
 
-/* A burst of up to MG_BURST packets, of which the script owns none any more. */
-static inline int32_t send_burst(struct mg_queue *q, struct rte_mbuf **bufs, uint32_t n)
+/* The device hasn't taken these: they are the script's again. */
+static void give_back(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
+{
+  for (uint32_t i = 0; i < n; i++) {
+    packets[i]->port = MG_OWNED;
+    mg_note_kept(packets[i]);
+    q->packets--;
+    q->bytes -= packets[i]->data_len;
+  }
+}
+
+/* A burst of up to MG_BURST packets: how many of them aren't the script's any more, or an
+ * enum mg_fault. All unless the device is full and it isn't to be waited for (`waits`). */
+static inline int32_t send_burst(struct mg_queue *q, struct rte_mbuf **bufs, uint32_t n,
+                                 bool waits)
 {
   struct rte_mbuf *aside[MG_BURST], **packets = bufs;
+  uint32_t kept = n;
   struct look look;
   int32_t why = look_at(bufs, n, &look);
   if (unlikely(why))
     return why;
   if (unlikely(look.flags))
-    offload(q->port, bufs, n, look.flags);
+    pg_offload_burst(q->port, bufs, n);
   if (unlikely(look.longest > q->port->max_frame || look.shortest < q->port->min_frame)) {
     memcpy(aside, bufs, n * sizeof *bufs); /* the script's array stays as it is */
     packets = aside;
-    n = drop_unsendable(q, packets, n);
-    look.bytes = 0;
-    for (uint32_t i = 0; i < n; i++)
-      look.bytes += packets[i]->data_len;
+    kept = drop_unsendable(q, packets, n);
+    look.bytes = pg_sum(packets, kept).bytes;
+    waits = true; /* it couldn't be said which ones are left */
   }
-  q->packets += n;
+  q->packets += kept;
   q->bytes += look.bytes;
-  if (unlikely(q->device->peer != NULL) && !is_heard(q, n)) {
-    lose(q, packets, n);
-    return 0;
+  if (unlikely(q->device->peer != NULL) && !is_heard(q, kept)) {
+    lose(q, packets, kept);
+    return n;
   }
   if (unlikely(mg_checks))
-    mg_note_sent(packets, n);
+    mg_note_sent(packets, kept);
   if (unlikely(q->stamps))
     q->before = rte_rdtsc();
-  uint32_t taken = burst(q, packets, n);
+  uint32_t taken = burst(q, packets, kept);
   if (unlikely(q->stamps))
     q->after = rte_rdtsc();
-  if (unlikely(taken < n))
-    insist(q, packets + taken, n - taken);
-  return 0;
+  if (likely(taken == kept))
+    return n;
+  if (!waits && !is_deaf(q)) {
+    give_back(q, packets + taken, kept - taken);
+    return taken;
+  }
+  insist(q, packets + taken, kept - taken);
+  return n;
 }
 
 /* Send all of them, whatever rate the queue has: how many, or why not (mg_fault). */
@@ -277,9 +280,9 @@ int32_t mg_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n)
   mg_use(q);
   for (uint32_t done = 0; done < n; done += MG_BURST) {
     uint32_t chunk = RTE_MIN(n - done, (uint32_t)MG_BURST);
-    int32_t why = send_burst(q, (struct rte_mbuf **)bufs + done, chunk);
-    if (unlikely(why))
-      return why;
+    int32_t result = send_burst(q, (struct rte_mbuf **)bufs + done, chunk, true);
+    if (unlikely(result < 0))
+      return result;
   }
   return n;
 }
@@ -296,35 +299,7 @@ int32_t mg_try_send_now(struct mg_queue *q, struct packet **bufs, uint32_t n)
 {
   mg_look_after_caches();
   mg_use(q);
-  struct rte_mbuf **packets = (struct rte_mbuf **)bufs;
-  struct look look;
-  if (n > MG_BURST)
-    n = MG_BURST;
-  int32_t why = look_at(packets, n, &look);
-  if (unlikely(why))
-    return why;
-  if (unlikely(look.flags))
-    offload(q->port, packets, n, look.flags);
-  if (unlikely(look.longest > q->port->max_frame || look.shortest < q->port->min_frame))
-    return mg_send_now(q, bufs, n); /* slow, and rare */
-  if (unlikely(mg_checks))
-    mg_note_sent(packets, n);
-  uint32_t taken = q->device->peer && !is_heard(q, n) ? 0 : burst(q, packets, n);
-  if (unlikely(taken < n)) {
-    for (uint32_t i = taken; i < n; i++) {
-      bufs[i]->port = MG_OWNED;
-      mg_note_kept(packets[i]);
-      look.bytes -= bufs[i]->length;
-    }
-    if (is_deaf(q)) {
-      lose(q, packets + taken, n - taken);
-      q->packets += n - taken;
-      taken = n;
-    }
-  }
-  q->packets += taken;
-  q->bytes += look.bytes;
-  return taken;
+  return send_burst(q, (struct rte_mbuf **)bufs, RTE_MIN(n, (uint32_t)MG_BURST), false);
 }
 
 /* The same, of those that the queue's rate lets go. */

@@ -84,8 +84,13 @@ extern _Atomic bool pg_other_packets;
 /* Is the process checking (--check)? It is from now on if `begin` (check.c). */
 bool pg_checking(bool begin);
 
-/* Do what packets ask their device for, as those of a device that can't (offload.c). */
+/* Do what packets ask their device for, as those of a device that can't; or what this
+ * port's device can't (offload.c). */
 void pg_offload_here(struct rte_mbuf **packets, uint32_t n);
+void pg_offload_burst(struct port *port, struct rte_mbuf **packets, uint16_t n);
+
+/* The packet_type of one whose addresses that moved, to put a VLAN tag behind them. */
+enum { PG_TAGGED = 0x0a600000 };
 
 /* Make received packets fit for apps; how many stay, and their bytes, unless `bytes`
  * is NULL (burst.c). */

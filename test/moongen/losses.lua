@@ -26,6 +26,15 @@ function ways.long(longest)
   print("counted", tonumber(s.opackets), tonumber(s.oerrors))
 end
 
+-- The second of 4 is too long for what is sent without waiting.
+function ways.try(longest)
+  local queue = device.config{port = 0}:getTxQueue(0)
+  local bufs = memory.createMemPool{bufSize = 12000}:bufArray(4)
+  bufs:alloc(60)
+  bufs[2]:setSize(longest + 1)
+  print("counted", queue:trySend(bufs), tonumber(queue.dev:getStats().opackets))
+end
+
 -- N packets come to queue 0 of a device, of which only queue 1 is asked.
 function ways.queue(n)
   local dev = device.config{port = 0, rxQueues = 2}

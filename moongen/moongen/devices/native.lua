@@ -57,12 +57,24 @@ function native.use_sources(d)
   for q = 0, d.nrx - 1 do d.rx[q].direct = sorted and 0 or 1 end
 end
 
+--- Nobody receives from the device's port (`rx`), or sends to it (`tx`), until it is
+--- released: others wait.
+function native.hold(d, rx, tx)
+  for i = 0, rx and d.sources - 1 or -1 do C.mg_spin_lock(d.rx_locks + i) end
+  for i = 0, tx and d.sinks - 1 or -1 do C.mg_spin_lock(d.tx_locks + i) end
+end
+
+function native.release(d, rx, tx)
+  for i = 0, rx and d.sources - 1 or -1 do C.mg_spin_unlock(d.rx_locks + i) end
+  for i = 0, tx and d.sinks - 1 or -1 do C.mg_spin_unlock(d.tx_locks + i) end
+end
+
 --- Add a rule (struct pg_rule) while others receive: false if there are too many.
 function native.add_rule(d, rule)
-  C.mg_device_hold(d, true, false)
+  native.hold(d, true, false)
   local added = C.pg_rules_add(d.rules, rule)
   native.use_sources(d)
-  C.mg_device_release(d, true, false)
+  native.release(d, true, false)
   return added
 end
 

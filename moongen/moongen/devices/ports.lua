@@ -116,7 +116,7 @@ function ports.of(id) return open[id], kinds.of(open[id]) end
 function ports.close_all(stuck)
   tender.stop()
   for id in pairs(stuck and open or {}) do -- threads that don't end wait
-    C.mg_device_hold(native.get(id), true, true)
+    native.hold(native.get(id), true, true)
   end
   local problem
   local told = {}

@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What MoonSniff's scripts call by MoonGen's names in ffi.C and that C needn't do: a
--- histogram of the Lua state, and a log of all packets of a queue. Times are
--- nanoseconds. (What its tasks share is in native/moonsniff.c.)
+-- What MoonSniff's scripts call by MoonGen's names in ffi.C: latencies of packets that
+-- tasks see at two points, by numbers in the packets; a histogram of the Lua state; and
+-- a log of all packets of a queue. Times are nanoseconds.
 
+local bit = require("bit")
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
-require("core.declare")("native/moonsniff.h")
 local ends = require("moongen.tasks.ends")
 local failure = require("core.failure")
 local files = require("moongen.packets.moonsniff_io")
+local locks = require("moongen.locks")
 local moments = require("moongen.measure.moments")
 local native = require("moongen.devices.native")
 local names = require("moongen.packets.script_ffi").C
@@ -18,6 +19,76 @@ local RECEIVE_US = 1000
 -- What was to be written to a file is lost: the script's exit status tells.
 local function lose(why)
   ends.fail(failure.is(why) and why.sentence or tostring(why))
+end
+
+-- Latencies, which all tasks share ---------------------------------------------------
+
+ffi.cdef[[
+struct ms_stats {
+  int64_t average_latency, variance_latency;
+  uint32_t hits, misses; /* packets seen at both points, at the second alone */
+  uint32_t inval_ts;     /* latencies below the threshold: not counted otherwise */
+};
+struct mg_seen { uint64_t time; int32_t number; }; /* time 0: none */
+struct mg_sniffed {
+  int32_t lock[1];
+  uint32_t hits, misses, inval_ts;
+  int64_t least;
+  double count, mean, squares;     /* as of moments.lua */
+  struct mg_seen packets[1 << 20]; /* at the first point, by their numbers' low bits */
+};
+]]
+
+local LOW_BITS = 2 ^ 20 - 1
+local shared, sniffed = C.mg_shared(), nil
+
+local function all()
+  if sniffed then return sniffed end
+  shared.lock:lock()
+  if shared.sniffed == nil then shared.sniffed = locks.memory("struct mg_sniffed") end
+  sniffed = ffi.cast("struct mg_sniffed *", shared.sniffed)
+  shared.lock:unlock()
+  return sniffed
+end
+
+--- Latencies below it (0) don't count.
+function names.ms_set_thresh(least) all().least = least end
+
+--- The packet of this number (32 bits) is at the first point.
+function names.ms_add_entry(number, time)
+  local s = all()
+  number = bit.tobit(number)
+  local seen = s.packets + bit.band(number, LOW_BITS)
+  C.mg_spin_lock(s.lock)
+  seen.time, seen.number = time, number
+  C.mg_spin_unlock(s.lock)
+end
+
+--- It is at the second.
+function names.ms_test_for(number, time)
+  local s = all()
+  number = bit.tobit(number)
+  local seen = s.packets + bit.band(number, LOW_BITS)
+  C.mg_spin_lock(s.lock)
+  if seen.time == 0 or seen.number ~= number then
+    s.misses = s.misses + 1
+  else
+    local latency = ffi.cast("int64_t", time - seen.time)
+    seen.time, s.hits = 0, s.hits + 1
+    if latency < s.least then
+      s.inval_ts = s.inval_ts + 1
+    else
+      moments.add(s, tonumber(latency))
+    end
+  end
+  C.mg_spin_unlock(s.lock)
+end
+
+--- What was found so far (struct ms_stats).
+function names.ms_fetch_stats()
+  local s = all()
+  return ffi.new("struct ms_stats", s.mean, moments.variance(s), s.hits, s.misses,
+    s.inval_ts)
 end
 
 -- The histogram ----------------------------------------------------------------------

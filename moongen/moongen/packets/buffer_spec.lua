@@ -4,10 +4,14 @@ local ffi = require("ffi")
 local methods = require("moongen.packets.buffer")
 local offload = require("moongen.packets.offload")
 local packet = require("core.packet")
+local pools = require("moongen.memory.pools")
 local script_ffi = require("moongen.packets.script_ffi")
 local stack = require("lib.stack")
 
 local C = ffi.C
+ffi.cdef[[
+void mg_spec_offload(struct packet **packets, uint32_t n) __asm__("pg_offload_here");
+]]
 
 -- n packets of `size` bytes, in an object as CORE's arrays of buffers.
 local function array_of(n, size)
@@ -88,7 +92,7 @@ describe("what is left to the device", function ()
   offload.add_to(nil, arrays)
 
   local function check(bufs)
-    C.pg_mg_offload(bufs.array, bufs.size)
+    C.mg_spec_offload(bufs.array, bufs.size)
     for i = 0, bufs.size - 1 do
       assert.same({true}, {stack.resolve(bufs.array[i]):verify()})
       assert.is_true(bufs.array[i].ol_flags == 0)
@@ -124,7 +128,7 @@ describe("what is left to the device", function ()
       ffi.fill(bufs.array[0].data, 60)
       pkt:fill{pktLength = 60, udpSrc = port}
       bufs.array[0]:offloadUdpChecksum()
-      C.pg_mg_offload(bufs.array, 1)
+      C.mg_spec_offload(bufs.array, 1)
       port = pkt.udp:getChecksum()
       assert.equal(expected or port, port)
     end
@@ -150,28 +154,30 @@ describe("what is left to the device", function ()
       ffi.fill(bufs.array[0].data, size, 0x75)
       local before = ffi.string(bufs.array[0].data, size)
       bufs.array[0]:offloadUdpChecksum()
-      C.pg_mg_offload(bufs.array, 1)
+      C.mg_spec_offload(bufs.array, 1)
       assert.equal(before, ffi.string(bufs.array[0].data, size))
       free(bufs)
     end
   end)
 
   it("is a tag, which is taken out of a template again", function ()
-    local bufs = array_of(1, 60)
+    local pool = assert(pools.new(1, 60, -1))
+    local bufs = array_of(0, 60)
+    bufs.array, bufs.size, bufs.maxSize = ffi.new("struct packet *[1]"), 1, 1
+    assert.equal(0, C.mg_alloc(pool, bufs.array, 1, 60))
     local p = bufs.array[0]
-    p.data_off = 128
     p:getUdpPacket():fill{pktLength = 60}
     local before = ffi.string(p.data, 60)
     arrays.setVlans(bufs, 5, 1)
-    C.pg_mg_offload(bufs.array, 1)
-    assert.equal(64, p.length)
+    C.mg_spec_offload(bufs.array, 1)
+    assert.same({64, 64}, {p.length, p.pkt_len})
     assert.equal(before:sub(1, 12) .. "\x81\0\x20\5" .. before:sub(13),
       ffi.string(p.data, 64))
-    assert.equal(C.MG_TAGGED, p.packet_type)
-    p.data_off, p.length = 128, 60
-    C.mg_untag(p)
+    assert.equal(0, C.mg_free(bufs.array, 1))
+    assert.equal(0, C.mg_alloc(pool, bufs.array, 1, 60))
+    assert.equal(p, bufs.array[0])
     assert.equal(before, ffi.string(p.data, 60))
-    free(bufs)
+    C.mg_free(bufs.array, 1)
   end)
 
   it("is refused where it can't be", function ()

@@ -1,14 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What a script leaves to the device that sends: checksums and VLAN tags, for a packet
 -- or an array of buffers. They are asked for here, and done when the packets are sent
--- (moongen/native/offload.c), so that later changes of a packet count, too.
+-- (src/native/dpdk/offload.c), so that later changes of a packet count, too.
 
 local bit = require("bit")
 local ffi = require("ffi")
 local constants = require("moongen.packets.constants")
-require("core.declare")("native/offload.h")
+local C = require("core.declare")("native/moongen.h")
 
-local C = ffi.C
 local bor, lshift = bit.bor, bit.lshift
 
 local offload = {}

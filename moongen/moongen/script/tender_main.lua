@@ -58,9 +58,9 @@ end
 local function look_after_port(d)
   local kind = require(("port.%s.kind"):format(ffi.string(d.tended)))
   local look = kind.rejoins and look_after_interface or look_after_file
-  C.mg_device_hold(d, false, true)
+  native.hold(d, false, true)
   local ok, why = pcall(look, kind, d.ports[0], d)
-  C.mg_device_release(d, false, true)
+  native.release(d, false, true)
   if not ok then error(why, 0) end
 end
 

@@ -98,6 +98,3 @@ uint16_t pg_prepare(struct port *port, struct rte_mbuf **packets, uint16_t n,
 
 /* Whether any packet ever did: bursts needn't be looked through before. */
 extern _Atomic bool pg_offloads_asked;
-
-/* See to that, for a burst that is about to be sent (offload.c). */
-void pg_offload_burst(struct port *port, struct rte_mbuf **packets, uint16_t n);

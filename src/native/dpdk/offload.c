@@ -38,7 +38,8 @@ static uint64_t needed(uint64_t flags)
          (l4 == RTE_MBUF_F_TX_UDP_CKSUM ? RTE_ETH_TX_OFFLOAD_UDP_CKSUM : 0);
 }
 
-/* Open room for a tag behind the addresses, before or behind the packet. */
+/* Open room for a tag behind the addresses, before or behind the packet; PG_TAGGED tells
+ * that they were moved. */
 static void insert_tag(struct rte_mbuf *m)
 {
   uint16_t tag[2] = {rte_cpu_to_be_16(TYPE_8021Q), rte_cpu_to_be_16(m->vlan_tci)};
@@ -49,6 +50,7 @@ static void insert_tag(struct rte_mbuf *m)
     m->data_off -= VLAN_TAG;
     memmove(frame - VLAN_TAG, frame, MAC_ADDRESSES);
     frame -= VLAN_TAG;
+    m->packet_type = PG_TAGGED;
   } else if (rte_pktmbuf_tailroom(m) >= VLAN_TAG) {
     uint8_t *type = frame + MAC_ADDRESSES;
     memmove(type + VLAN_TAG, type, m->data_len - MAC_ADDRESSES);
@@ -57,6 +59,7 @@ static void insert_tag(struct rte_mbuf *m)
   }
   memcpy(frame + MAC_ADDRESSES, tag, sizeof tag);
   m->data_len += VLAN_TAG;
+  m->pkt_len = m->data_len;
 }
 
 static uint32_t l4_protocol(uint64_t flags)
@@ -90,12 +93,19 @@ static inline void offload_one(struct rte_mbuf *m)
   m->ol_flags &= ~PG_REQUESTS;
 }
 
-/* Do what packets ask their device for. Tags make them longer, but not pkt_len. */
+/* Do what packets ask their device for. */
 void pg_offload_here(struct rte_mbuf **packets, uint32_t n)
 {
   for (uint32_t i = 0; i < n; i++)
     if (packets[i]->ol_flags & PG_OFFLOADS)
       offload_one(packets[i]);
+}
+
+/* What the device must have for all packets that have some of these flags each. */
+static uint64_t needed_by_all(uint64_t flags)
+{
+  const uint64_t l4 = RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+  return needed(flags & ~RTE_MBUF_F_TX_L4_MASK) | (flags & RTE_MBUF_F_TX_L4_MASK ? l4 : 0);
 }
 
 /* See to what the packets of a burst ask for: the device can and will do it
@@ -106,9 +116,19 @@ void pg_offload_burst(struct port *port, struct rte_mbuf **packets, uint16_t n)
   uint64_t offloads = port->own && port->own->offloads
                         ? port->own->offloads(port, &id)
                         : port->offloads;
+  uint64_t all = 0;
+  if (!(offloads & needed_by_all(PG_OFFLOADS))) {
+    pg_offload_here(packets, n);
+    return;
+  }
+  for (uint16_t i = 0; i < n; i++) {
+    all |= packets[i]->ol_flags & PG_OFFLOADS;
+    packets[i]->pkt_len = packets[i]->data_len;
+  }
+  if (!(needed_by_all(all) & ~offloads) && rte_eth_tx_prepare(id, queue, packets, n) == n)
+    return;
   for (uint16_t i = 0; i < n; i++) {
     uint64_t flags = packets[i]->ol_flags & PG_OFFLOADS;
-    packets[i]->pkt_len = packets[i]->data_len;
     if (flags && ((needed(flags) & ~offloads) ||
                   rte_eth_tx_prepare(id, queue, &packets[i], 1) != 1))
       offload_one(packets[i]);
