@@ -80,6 +80,17 @@ def test_what_must_pass_must(fastclick):
     assert "ip/IPFilter-01 must pass: failure at 'click'; expected so" in result.stderr
 
 
+def test_clicks_own_may_expect_something_else(fastclick):
+    (fastclick / "test/standard").mkdir()
+    (fastclick / "test/ip/bad.clicktest").rename(
+        fastclick / "test/standard/RatedUnqueue-01.clicktest")
+    arguments = [ROOT / "tools/clicktests", fastclick, "standard/RatedUnqueue-01"]
+    result = run(*arguments)
+    assert (result.returncode, "must pass" in result.stderr) == (1, True)
+    result = run(*arguments, "--original")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 @pytest.mark.fast
 def test_it_refuses_what_is_no_checkout(fastclick):
     result = run(ROOT / "tools/clicktests", fastclick / "test")

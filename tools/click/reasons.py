@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why tests of FastClick's fail here: reasons.txt, a line "folder/name: reason" each; and
-why configurations of its conf folder don't run: conf_reasons.txt, the same."""
+"""Why tests of FastClick's fail here: reasons.txt, a line "folder/name: reason" each; which
+of Click's own fail beyond those: original_reasons.txt; and why configurations of FastClick's
+conf folder don't run: conf_reasons.txt, the same."""
 
 import pathlib
 
 FILE = pathlib.Path(__file__).parent / "reasons.txt"
+ORIGINAL_FILE = FILE.with_name("original_reasons.txt")
 CONF_FILE = FILE.with_name("conf_reasons.txt")
 COUNTS_FILE = FILE.with_name("counts.txt")
 
@@ -24,6 +26,18 @@ clock get more time (tools/click/patience.txt).
 
 {counts}
 It fails unless exactly these fail:
+"""
+
+ORIGINAL_HEADING = """
+## Click's own tests
+
+    tools/clicktests --original DIR
+
+runs those of a checkout of [Click](https://github.com/kohler/click). Most are FastClick's,
+too. Of those that expect something else there, these fail:
+
+| fails | why |
+|---|---|
 """
 
 CONF_HEADING = """
@@ -69,15 +83,27 @@ def conf_table():
     return CONF_HEADING + "".join(f"| {name} | {known[name]} |\n" for name in sorted(known))
 
 
-def problems(results, complete=True):
-    """What is wrong with the reasons, beside these {name: pass, fail or skip}."""
+def original_table():
+    """Which of Click's own tests fail beyond FastClick's, for the page."""
+    known = read(ORIGINAL_FILE)
+    return ORIGINAL_HEADING + "".join(f"| {name} | {known[name]} |\n"
+                                      for name in sorted(known))
+
+
+def problems(results, complete=True, original=False):
+    """What is wrong with the reasons, beside these {name: pass, fail or skip}, of Click
+    (`original`) or FastClick."""
     known = read()
+    needed = known
+    if original:
+        needed = read(ORIGINAL_FILE)
+        known.update(needed)
     for name, result in results.items():
         if result == "fail" and name not in known:
             yield f"{name} fails, and tools/click/reasons.txt doesn't say why"
         elif result == "pass" and name in known:
             yield f"{name} passes: tools/click/reasons.txt says that it fails"
-    for name in known:
+    for name in needed:
         if complete and name not in results:
             yield f"tools/click/reasons.txt: there is no test {name}"
 
@@ -92,4 +118,4 @@ def table():
 def page():
     """doc/click-tests.md."""
     counts = "".join(f"    {line}\n" for line in COUNTS_FILE.read_text().splitlines())
-    return HEADING.format(counts=counts) + table() + conf_table()
+    return HEADING.format(counts=counts) + table() + original_table() + conf_table()
