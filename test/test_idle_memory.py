@@ -13,7 +13,7 @@ from helpers.network import veth
 
 OTHERS = 4
 MOST_MB = 40
-XDP_MB = 32     # its UMEM: the kernel takes it as a whole
+XDP_MB = 12     # more for its UMEM, which the kernel takes as a whole
 
 PORTS = {"packet": "packet:port", "tap": "tap:port", "xdp": "xdp:port",
          "memif": "memif:{}/memif,role=server", "vhost": "vhost:{}/vhost"}

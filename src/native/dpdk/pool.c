@@ -281,11 +281,13 @@ void pg_freelist_spill(struct freelist *fl, int32_t n)
     put_by_pool(packets, n);
 }
 
-/* AF_XDP registers its pool with the kernel as one piece, in frames no larger
- * than a page (kernel: Documentation/networking/af_xdp.rst, UMEM). */
+/* AF_XDP registers its pool with the kernel as one piece, whose pages stay in memory, in
+ * frames no larger than a page (kernel: Documentation/networking/af_xdp.rst, UMEM). So
+ * there are as few as will do: those of a full ring each way, of a cache and of bursts. */
 struct rte_mempool *pg_small_pool(const char *name, int32_t node)
 {
-  enum { SMALL_PACKETS = 8192 - 1, SMALL_ROOM = RTE_PKTMBUF_HEADROOM + 3520 };
-  return rte_pktmbuf_pool_create(name, SMALL_PACKETS, 256, PACKET_NOTES, SMALL_ROOM,
+  enum { RING = 2048, CACHE = 256, SMALL_PACKETS = 2 * RING + 4 * CACHE - 1,
+         SMALL_ROOM = RTE_PKTMBUF_HEADROOM + 3520 };
+  return rte_pktmbuf_pool_create(name, SMALL_PACKETS, CACHE, PACKET_NOTES, SMALL_ROOM,
                                  pg_numa_memory(node));
 }
