@@ -40,8 +40,9 @@ struct own_driver {
 static inline void pg_port_own(struct port *port, const struct own_driver *driver,
                                void *state)
 {
-  *port = (struct port){.own = driver, .state = state, .id = UINT16_MAX, .numa_node = -1,
-                        .max_frame = PACKET_MAX_PAYLOAD, .promiscuous = -1};
+  *port = (struct port){.own = driver, .special = 1, .state = state, .id = UINT16_MAX,
+                        .numa_node = -1, .max_frame = PACKET_MAX_PAYLOAD,
+                        .promiscuous = -1};
 }
 
 /* From a virtual machine, and to it (port/vhost/vhost.c); hear which queues it uses, from the
@@ -50,14 +51,35 @@ void pg_guest_watch(void);
 uint16_t pg_guest_receive(struct port *port, struct rte_mbuf **packets, uint16_t n);
 uint16_t pg_guest_send(struct port *port, struct rte_mbuf **packets, uint16_t n);
 
+/* Ports of other kinds, and DPDK's queues with callbacks. Not inlined, so that for the others
+ * fewer registers are saved, which counts where few packets come at once. */
+static inline __rte_noinline uint16_t receive_otherwise(struct port *port,
+                                                        struct rte_mbuf **packets, uint16_t n)
+{
+  if (port->own)
+    return port->own->receive(port, packets, n);
+  if (port->guest)
+    return pg_guest_receive(port, packets, n);
+  return rte_eth_rx_burst(port->id, port->queue, packets, n);
+}
+
+static inline __rte_noinline uint16_t send_otherwise(struct port *port,
+                                                     struct rte_mbuf **packets, uint16_t n)
+{
+  if (port->own)
+    return port->own->send(port, packets, n);
+  if (port->guest)
+    return pg_guest_send(port, packets, n);
+  return rte_eth_tx_burst(port->id, port->queue, packets, n);
+}
+
 static inline uint16_t port_receive(struct port *port, struct rte_mbuf **packets,
                                     uint16_t n)
 {
-  if (unlikely(port->own != NULL))
-    return port->own->receive(port, packets, n);
-  if (unlikely(port->guest))
-    return pg_guest_receive(port, packets, n);
-  return rte_eth_rx_burst(port->id, port->queue, packets, n);
+  const struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[port->id];
+  if (unlikely(port->special || ops->rxq.clbk[port->queue]))
+    return receive_otherwise(port, packets, n);
+  return ops->rx_pkt_burst(ops->rxq.data[port->queue], packets, n);
 }
 
 /* Is the packet as long as the port takes, or shorter? A VLAN tag comes on top, of 802.1Q
@@ -74,9 +96,8 @@ static inline bool port_has_room(const struct port *port, const struct rte_mbuf 
 static inline uint16_t port_send(struct port *port, struct rte_mbuf **packets,
                                  uint16_t n)
 {
-  if (unlikely(port->own != NULL))
-    return port->own->send(port, packets, n);
-  if (unlikely(port->guest))
-    return pg_guest_send(port, packets, n);
-  return rte_eth_tx_burst(port->id, port->queue, packets, n);
+  const struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[port->id];
+  if (unlikely(port->special || ops->txq.clbk[port->queue]))
+    return send_otherwise(port, packets, n);
+  return ops->tx_pkt_burst(ops->txq.data[port->queue], packets, n);
 }

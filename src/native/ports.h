@@ -41,6 +41,7 @@ struct port {
   uint8_t interrupts;        /* its driver can tell when something comes */
   uint8_t fast_free;         /* the driver looks at nothing it frees (port_start.c) */
   uint8_t guest;             /* enum guest_state: is a virtual machine at the other end? */
+  uint8_t special;           /* own or guest: bursts aren't DPDK's alone (driver.h) */
   uint16_t burst;            /* packets received by one call, <= PORT_BURST */
   uint16_t queue, queues;    /* the one this is, of so many (0: one) */
   uint16_t pairs;            /* of a guest's queues; this port's: queue, queue + queues, ... */

@@ -209,16 +209,13 @@ static __rte_noinline void send_many(struct port *port, struct link *link,
   spent_on_ports(c, &c->send, began);
 }
 
-/* The device took the first of these only, of which so many packets are left. */
+/* The device took the first `taken` of these only. */
 static __rte_noinline void keep_rest(struct port *port, struct link *link,
-                                     struct rte_mbuf **left, uint16_t n, struct sums *sums)
+                                     struct rte_mbuf **packets, int n, uint16_t taken)
 {
-  struct sums rest = pg_sum(left, n);
-  sums->packets -= rest.packets;
-  sums->bytes -= rest.bytes;
-  sums->bits -= rest.bits;
-  count_sent(port, link, sums);
-  pg_give(port->account, link, (struct packet **)left, n);
+  struct sums sums = pg_sum(packets, taken);
+  count_sent(port, link, &sums);
+  pg_give(port->account, link, (struct packet **)packets + taken, n - taken);
 }
 
 enum { FEW = 15 }; /* that are looked at one by one, not as vectors (bounds.h) */
@@ -250,11 +247,12 @@ static inline bool send_few(struct port *port, struct link *link,
   if (unlikely(outside < 0))
     return false;
   uint16_t taken = port_send(port, packets, n);
-  struct sums sums = {n, bytes, 8 * (bytes + (uint64_t)WIRE_OVERHEAD * n), 0};
-  if (unlikely(taken < n))
-    keep_rest(port, link, packets + taken, n - taken, &sums);
-  else
+  if (unlikely(taken < n)) {
+    keep_rest(port, link, packets, n, taken);
+  } else {
+    struct sums sums = {n, bytes, 8 * (bytes + (uint64_t)WIRE_OVERHEAD * n), 0};
     count_sent(port, link, &sums);
+  }
   return true;
 }
 

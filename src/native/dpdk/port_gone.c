@@ -100,6 +100,7 @@ void pg_port_set_gone(struct port *port)
 static void have_nothing(struct port *port)
 {
   port->own = &gone;
+  port->special = 1;
   port->state = NULL;
   port->offloads = 0;
   port->guest = GUEST_NONE;

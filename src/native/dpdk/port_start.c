@@ -121,6 +121,7 @@ static int configure(struct port *port, const struct port_setup *how,
   port->interrupts = port->interrupts && !misses_interrupts(info);
   conf.intr_conf.rxq = port->interrupts;
   port->guest = strcmp(info->driver_name, "net_vhost") == 0 ? GUEST_OPEN : GUEST_NONE;
+  port->special = port->guest != GUEST_NONE;
   if (port->guest)
     set_up_guest(port, &conf, rx = tx = RTE_MAX(rx, tx));
   if (how->offload)
