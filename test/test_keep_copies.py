@@ -63,9 +63,9 @@ def test_flows_go_on_with_another_number_of_cpus_before_all_are_there(tmp_path, 
     found = []
     for turn, cpus in enumerate([two, two.split(",")[0], two, two]):
         out = tmp_path / f"{turn}.pcap"
-        with running(PERIGEE, "--keep", "nat", "click", "-e", ROUTER.format(elements), "--cpus", cpus,
-                     "--device", f"0=pcap:rx={flows}", "--device", f"1=pcap:tx={out}",
-                     env=environment) as router:
+        with running(PERIGEE, "--keep", "nat", "click", "-e", ROUTER.format(elements),
+                     "--cpus", cpus, "--device", f"0=pcap:rx={flows}",
+                     "--device", f"1=pcap:tx={out}", env=environment) as router:
             wait_until(lambda: out.exists() and out.stat().st_size >= HEAD + FLOWS * EACH,
                        lambda: router.read() and router.said)
             if turn in (1, 2):  # all flows of other copies, in steps beside that
