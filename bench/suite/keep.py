@@ -9,10 +9,15 @@ number, the CPU time that a process takes until it finds a flow of one that was 
 until it has all, without packets (ms); and the time to find one in between, or that there
 is none (us).
 Last, cycles a packet of a NAT with a million flows (bench/run click), of which each packet
-is one's, with and without --keep, in turn.
+is one's, with and without --keep, in turn; and with --keep while another process sends all
+changes to a third one, as to another host (perigee replicate), on another CPU if there is one.
 """
+import contextlib
 import os
 import random
+import re
+import socket
+import subprocess
 import tempfile
 
 from suite import click, measure, traffic
@@ -28,8 +33,60 @@ def script(*args):
 NAT = "nat, 1,000,000 flows"
 
 
-def nat(quick, rounds):
-    """The row of a NAT that is kept beside one that isn't."""
+def entries_sent(folder):
+    """What the process that has its counters in the folder has sent."""
+    said = subprocess.run([measure.PERIGEE, "metrics"], text=True, check=True,
+                          env={**os.environ, "SNABB_SHM_ROOT": folder},
+                          capture_output=True).stdout
+    found = re.findall(r'counter="(?:records|ages)_sent"[^}]*} (\d+)', said) or \
+        re.findall(r"(?:records|ages)_sent\S* (\d+)", said)
+    return sum(map(int, found))
+
+
+@contextlib.contextmanager
+def replicated(folder, cpus):
+    """What is kept in the folder is sent to another one, on the last but one of the CPUs."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = "127.0.0.1:%d" % free.getsockname()[1]
+    token = os.path.join(folder, "token")
+    with open(os.open(token, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
+        file.write("a token of the benchmark\n")
+
+    def start(name, *words):
+        place = os.path.join(folder, name)
+        os.makedirs(place, 0o700, exist_ok=True)
+        keeps = folder if name == "master" else place
+        return subprocess.Popen(
+            [measure.PERIGEE, "replicate", "nat", *words, "--token", token, "--role", name],
+            env={**os.environ, "SNABB_SHM_ROOT": place, "PERIGEE_KEEP_ROOT": keeps},
+            stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, {sorted(cpus)[-2:][0]}))
+
+    # Each says what it is first.
+    with start("backup", "127.0.0.1:1", "--listen", address) as backup:
+        try:
+            backup.stderr.readline()
+            with start("master", address) as master:
+                try:
+                    for line in master.stderr:
+                        if "has all" in line:
+                            break
+                    else:
+                        raise measure.Failed("nothing is replicated")
+                    place = os.path.join(folder, "master")
+                    before = entries_sent(place)
+                    yield
+                    sent = entries_sent(place) - before
+                    if sent < 100000:  # the figure would be of nothing
+                        raise measure.Failed("%d entries were sent" % sent)
+                finally:
+                    master.kill()
+        finally:
+            backup.kill()
+
+
+def nat(quick, rounds, cpus):
+    """The rows of a NAT that is kept beside one that isn't, and replicated beside kept."""
     configuration, packets, _ = click.CASES[NAT]
     device = traffic.DEVICE % traffic.write("keep", packets(random.Random(1)))
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
@@ -43,16 +100,23 @@ def nat(quick, rounds):
                                          click.WARM_UPS[NAT], vdev=device,
                                          timeout=300, options=options)
 
+        def sent():
+            with replicated(folder, cpus):
+                return cycles("--keep", "nat")
+
         try:
             found = measure.in_turn(rounds, {"kept": lambda: cycles("--keep", "nat"),
-                                             "plain": cycles})
+                                             "plain": cycles, "sent": sent})
         finally:
             del os.environ["PERIGEE_KEEP_ROOT"]
-    return measure.paired_row(NAT + ", kept beside not", found["kept"], found["plain"])
+    return [measure.paired_row(NAT + ", kept beside not", found["kept"], found["plain"]),
+            measure.paired_row(NAT + ", replicated beside kept", found["sent"],
+                               found["kept"])]
 
 
 def run(quick, rounds=None):
     measure.build()
+    cpus = os.sched_getaffinity(0)
     measure.pin()
     rounds = rounds or (1 if quick else 5)
     rows = []
@@ -72,4 +136,4 @@ def run(quick, rounds=None):
             rows.append({"name": what % size, "cycles": min(times), "min": min(times),
                          "max": max(times), "reference": None, "ratio": None,
                          "limit": None, "processes": len(times)})
-    return rows + [nat(quick, rounds)]
+    return rows + nat(quick, rounds, cpus)
