@@ -35,12 +35,12 @@ DIVIDED_LIMIT = 1 / 1.85
 MOST_ROUNDS = 5  # of what warms up for long
 MILLION = 1 << 20
 WARM_UP = {4096: 0.3, MILLION: 2}  # seconds of CPU time, until nearly all flows are known
-NAT = """rw :: IPRewriter(pattern 192.0.2.1-192.0.2.32 1024-65535 - - 0 1,
-  MAPPING_CAPACITY 4000000);
+ADDRESSES = 32  # of the NAT, each with 64,512 ports
+NAT = """pool :: RoundRobinIPMapper(%s);
+rw :: IPRewriter(pool, MAPPING_CAPACITY 4000000);
 FromDPDKDevice(0) -> Strip(14) -> CheckIPHeader -> rw;
 rw[0] -> Unstrip(14) -> ToDPDKDevice(1);
-rw[1] -> Discard;
-"""
+""" % ", ".join(f"192.0.2.{i + 1} 1024-65535 - - 0 0" for i in range(ADDRESSES))
 BALANCER = """FromDPDKDevice(0) -> MarkIPHeader(14) -> CheckIPHeader(14, CHECKSUM false)
   -> FlowIPManagerIMP(CAPACITY 16384, TIMEOUT 600)
   -> FlowIPLoadBalancer(VIP 10.128.0.2, DST 10.1.0.1, DST 10.1.0.2, DST 10.1.0.3)
