@@ -2,6 +2,7 @@
 -- Locks, barriers and plain memory that all tasks see: the C library's mutexes and
 -- conditions, in memory that is never freed, since other tasks may have pointers to it.
 
+local arguments = require("core.lib.arguments")
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 
@@ -99,6 +100,8 @@ function Lock:__call(f, ...)
   if not ok then error(err, 2) end
 end
 
+arguments.methods(Lock, "a lock", ffi.typeof("struct lock"), {lock = "", unlock = "",
+  tryLock = "number?"})
 ffi.metatype("struct lock", Lock)
 
 -- Barriers ------------------------------------------------------------------------
@@ -111,7 +114,9 @@ Barrier.__index = Barrier
 --- A barrier that opens when `n` tasks wait at it (0: it is open until reinit).
 function locks.barrier(first, n)
   n = tonumber(first) or tonumber(n)
-  if not n or n < 0 then error("a barrier is for a number of tasks from 0 on", 2) end
+  if not n or n ~= n or n < 0 then
+    error("a barrier is for a number of tasks from 0 on", 2)
+  end
   local barrier = locks.memory("struct barrier")
   locks.prepare(barrier.mutex)
   C.mg_posix_condition(barrier.opens, nil)
@@ -134,11 +139,17 @@ end
 
 --- Let it close again, for `n` tasks. None may be waiting.
 function Barrier:reinit(n)
+  if type(n) ~= "number" or n ~= n or n < 0 then
+    error(("a barrier is for a number of tasks from 0 on, not %s"):format(
+      arguments.shown(n)), 2)
+  end
   self.mutex:lock()
   self.missing = n
   self.mutex:unlock()
 end
 
+arguments.methods(Barrier, "a barrier", ffi.typeof("struct barrier"), {wait = "",
+  reinit = "any?"})
 ffi.metatype("struct barrier", Barrier)
 
 return locks

@@ -3,6 +3,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+local arguments = require("core.lib.arguments")
 local config = require("moongen.devices.config")
 local failure = require("core.failure")
 local links = require("moongen.devices.links")
@@ -50,7 +51,8 @@ function device.get(...)
   local id = without_module(...)
   if type(id) == "table" and id.id then id = id.id end
   if type(id) ~= "number" then
-    error("bad argument #1, expected number, got " .. type(id), 2)
+    error(("device.get takes the number of a device, not %s"):format(
+      arguments.shown(id)), 2)
   end
   if not objects[id] then
     local c = config.device(id)
@@ -89,6 +91,11 @@ function device.waitForLinks(...)
     for id = 0, device.numDevices() - 1 do
       local c = native.get(id)
       if c ~= nil and c.configured ~= 0 then list[#list + 1] = device.get(id) end
+    end
+  end
+  for _, dev in ipairs(list) do
+    if type(dev) ~= "table" or not dev.c then
+      failure.usage("waitForLinks takes devices, not %s", arguments.shown(dev))
     end
   end
   return links.wait_for_all(list)
@@ -211,6 +218,14 @@ function Device:unsupported(operation, level)
   log[level or "warn"](log, "%s is not supported by the hardware or driver",
     tostring(operation))
 end
+
+arguments.methods(Device, "a device", "c", {
+  getTxQueue = "number?", getRxQueue = "number?", getLinkStatus = "", wait = "number?",
+  getStats = "", getRxStats = "", getTxStats = "", clearRxStats = "", getMac = "any?",
+  getMacString = "", getDriverName = "", getName = "", getSocket = "", getInfo = "",
+  setPromisc = "any?", setMtu = "number", addMac = "any?", removeMac = "any?",
+  setRssQueues = "number, number?", unsupported = "any?, any?",
+})
 
 -- For modules that add methods.
 device.__devicePrototype = Device

@@ -4,15 +4,17 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+local arguments = require("core.lib.arguments")
 local device = require("moongen.devices.device")
 local failure = require("core.failure")
+local integer = require("moongen.integer")
 local native = require("moongen.devices.native")
 
 local Device, RxQueue = device.__devicePrototype, device.__rxQueuePrototype
 
 -- A queue of this device, by object or number; -1: none.
 local function number_of(dev, queue)
-  if type(queue) == "table" then
+  if type(queue) == "table" and queue.qid then
     if queue.id ~= dev.id then
       failure.usage("a filter of device %d can't use a queue of device %d", dev.id,
         queue.id)
@@ -20,7 +22,7 @@ local function number_of(dev, queue)
     return queue.qid
   end
   local n = tonumber(queue)
-  if not n or n < -1 or n >= dev.c.nrx then
+  if not n or not (n >= -1 and n < dev.c.nrx and n % 1 == 0) then
     failure.usage("a filter's queue is from 0 to %d, or device.DROP, not '%s'",
       dev.c.nrx - 1, tostring(queue))
   end
@@ -42,7 +44,12 @@ end
 
 local function address(text)
   if text == nil then return 0 end
-  if type(text) == "number" then return text end
+  if type(text) == "number" then
+    return integer("a filter's address", text, 0, 2 ^ 32 - 1)
+  end
+  if type(text) ~= "string" then
+    failure.usage("a filter's addresses are of IPv4, not %s", arguments.shown(text))
+  end
   local ip, is_ip4 = parseIPAddress(text)
   if not ip or not is_ip4 then
     failure.usage("a filter's addresses are of IPv4, not '%s'", tostring(text))
@@ -55,10 +62,18 @@ local function mask(given, value, all)
   return value ~= nil and all or 0
 end
 
+local NUMBERS = {srcPort = 65535, dstPort = 65535, proto = 255, priority = 65535,
+  srcPortMask = 65535, dstPortMask = 65535, protoMask = 255}
+
 --- Packets go to the queue that have these srcIp, dstIp, srcPort, dstPort and proto,
 --- each optional, as far as their masks (srcIpMask, ...) say; higher priority first.
 function Device:fiveTupleFilter(filter, queue)
   local f = filter
+  for name, most in pairs(NUMBERS) do
+    if f[name] ~= nil then
+      integer("fiveTupleFilter: " .. name, f[name], 0, most)
+    end
+  end
   add(self, queue, {kind = C.PG_RULE_FIVE_TUPLE, priority = f.priority or 1,
     src_ip = address(f.srcIp), dst_ip = address(f.dstIp),
     src_ip_mask = mask(f.srcIpMask and address(f.srcIpMask), f.srcIp, 0xffffffff),
@@ -122,5 +137,11 @@ for _, name in ipairs{"UdpGenericFilter", "TcpGenericFilter", "l2GenericFilter",
   "genericFilter", "fiveTupleGenericFilter", "filterGeneric"} do
   Device[name] = function (self) self:unsupported(name) end
 end
+
+arguments.methods(Device, "a device", "c", {
+  l2Filter = "number, any?", fiveTupleFilter = "table, any?",
+  addHW5tupleFilter = "table, any?", filterUdpTimestamps = "any?, number?, number?",
+  filterL2Timestamps = "any?", filterTimestamps = "any?", dumpFilters = "",
+})
 
 return {DROP = device.DROP}

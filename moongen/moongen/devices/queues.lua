@@ -3,6 +3,8 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+local arguments = require("core.lib.arguments")
+require("moongen.memory.buffers") -- struct mg_buffers
 local checked = require("moongen.checked")
 local open_files = require("moongen.tasks.open_files")
 local serialize = require("moongen.tasks.serialize")
@@ -65,14 +67,30 @@ end
 --- Raise what is wrong with a burst (enum mg_fault).
 TxQueue.fail = fail
 
+local istype, type = ffi.istype, type
+local array_t, packet_t = ffi.typeof("struct mg_buffers"), ffi.typeof("struct packet")
+
+-- The sentence for what isn't a queue of the kind, an array of buffers or a buffer.
+-- Compiled code knows the types: the tests in front of this cost it nothing.
+local function refuse(name, self, bufs, wanted)
+  if type(self) ~= "table" or not self.queue then
+    arguments.without(name, self, "a queue", 4)
+  end
+  arguments.refuse(name, 1, bufs, wanted or "an array of buffers (mem:bufArray())", 4)
+end
+
 local function check_count(bufs, n)
-  if n > bufs.maxSize then
-    error(("sendN: %d buffers of an array of %d"):format(n, bufs.maxSize), 3)
+  if type(n) ~= "number" then arguments.refuse("sendN", 2, n, "a number", 4) end
+  if not (n >= 0 and n <= bufs.maxSize) then
+    error(("sendN: %s buffers of an array of %d"):format(n, bufs.maxSize), 3)
   end
 end
 
 --- Send all buffers of the array; how many. Waits until the device has taken them.
 function TxQueue:send(bufs)
+  if not istype(array_t, bufs) or type(self) ~= "table" or not self.queue then
+    refuse("send", self, bufs)
+  end
   local sent = C.mg_send(self.queue, bufs.array, bufs.size)
   if sent < 0 then fail(self, sent) end
   return bufs.size
@@ -80,7 +98,10 @@ end
 
 --- Send the first `n`.
 function TxQueue:sendN(bufs, n)
-  if n > bufs.maxSize then check_count(bufs, n) end
+  if not istype(array_t, bufs) or type(self) ~= "table" or not self.queue then
+    refuse("sendN", self, bufs)
+  end
+  if type(n) ~= "number" or n > bufs.maxSize or n < 0 then check_count(bufs, n) end
   local sent = C.mg_send(self.queue, bufs.array, n)
   if sent < 0 then fail(self, sent) end
   return n
@@ -98,6 +119,9 @@ local one = ffi.new("struct packet *[1]")
 
 --- Send one buffer.
 function TxQueue:sendSingle(buf)
+  if not istype(packet_t, buf) or type(self) ~= "table" or not self.queue then
+    refuse("sendSingle", self, buf, "a buffer")
+  end
   one[0] = buf
   local sent = C.mg_send(self.queue, one, 1)
   if sent < 0 then fail(self, sent) end
@@ -106,6 +130,9 @@ end
 
 --- Send one buffer if the device has room: 1 or 0.
 function TxQueue:trySendSingle(buf)
+  if not istype(packet_t, buf) or type(self) ~= "table" or not self.queue then
+    refuse("trySendSingle", self, buf, "a buffer")
+  end
   one[0] = buf
   local sent = C.mg_try_send(self.queue, one, 1)
   if sent < 0 then fail(self, sent) end
@@ -115,9 +142,20 @@ end
 --- Send as many as the device has room for, of `n` (default: all) from place `start`
 --- (from 0, the default) on; how many.
 function TxQueue:trySend(bufs, start, n)
+  if not istype(array_t, bufs) or type(self) ~= "table" or not self.queue then
+    refuse("trySend", self, bufs)
+  end
+  if start ~= nil and type(start) ~= "number" then
+    arguments.refuse("trySend", 2, start, "a place from 0 on")
+  elseif n ~= nil and type(n) ~= "number" then
+    arguments.refuse("trySend", 3, n, "a number of buffers")
+  end
   start = start or 0
   n = n or bufs.size - start
-  if start < 0 or start + n > bufs.maxSize then check_count(bufs, start + n) end
+  if not (start >= 0 and n >= 0 and start + n <= bufs.maxSize) then
+    error(("trySend: %s buffers from place %s on of an array of %d"):format(n, start,
+      bufs.maxSize), 2)
+  end
   local sent = C.mg_try_send(self.queue, bufs.array + start, n)
   if sent < 0 then fail(self, sent) end
   return sent
@@ -135,7 +173,13 @@ RxQueue.getMacAddr = TxQueue.getMacAddr
 local FOREVER = -1
 local SHORT = 1000 -- microseconds
 
-local function room(bufs, n)
+local function room(self, bufs, n)
+  if not istype(array_t, bufs) or type(self) ~= "table" or not self.queue then
+    refuse("recv", self, bufs)
+  end
+  if n ~= nil and (type(n) ~= "number" or n ~= n or n < 0) then
+    arguments.refuse("recv", 2, n, "a number of buffers", 4)
+  end
   return n and n < bufs.size and n or bufs.size
 end
 
@@ -154,23 +198,35 @@ end
 --- Receive up to `n` packets (default: as many as the array has places); waits until
 --- there is at least one, or until the script is to end: then 0.
 function RxQueue:recv(bufs, n)
-  return receive(self, bufs, room(bufs, n), FOREVER, 0)
+  return receive(self, bufs, room(self, bufs, n), FOREVER, 0)
 end
 
-local function microseconds(wait)
+local function microseconds(self, bufs, wait)
+  if not istype(array_t, bufs) or type(self) ~= "table" or not self.queue then
+    refuse("tryRecv", self, bufs)
+  end
+  if wait and type(wait) ~= "number" then
+    arguments.refuse("tryRecv", 2, wait, "a number of microseconds", 4)
+  end
   if not wait or wait == math.huge then return FOREVER end
   return wait > 0 and wait or 0
 end
 
 --- The same, for up to so many microseconds (default: as recv).
 function RxQueue:tryRecv(bufs, wait)
-  return receive(self, bufs, bufs.size, microseconds(wait), 0)
+  local most = microseconds(self, bufs, wait)
+  return receive(self, bufs, bufs.size, most, 0)
 end
 
 --- The same, sleeping in between.
 function RxQueue:tryRecvIdle(bufs, wait)
-  return receive(self, bufs, bufs.size, microseconds(wait), 1)
+  local most = microseconds(self, bufs, wait)
+  return receive(self, bufs, bufs.size, most, 1)
 end
+
+arguments.methods(TxQueue, "a queue", "dev", {getMacAddr = "any?", start = "",
+  stop = ""})
+RxQueue.getMacAddr = TxQueue.getMacAddr
 
 checked.guard(TxQueue, "send sendN sendThrough sendSingle trySendSingle trySend")
 checked.guard(RxQueue, "recv tryRecv tryRecvIdle")

@@ -3,6 +3,8 @@
 -- them, or of what is passed to them. Each prints its rates about once a second, and
 -- the totals at the end (measure.formats). Bytes include the 4 of the CRC.
 
+local arguments = require("core.lib.arguments")
+local ffi = require("ffi")
 local clock = require("moongen.clock")
 local formats = require("moongen.measure.formats")
 local statistics = require("moongen.measure.statistics")
@@ -19,6 +21,8 @@ local M = {}
 --- Called with (counter, interval) at each update: `mpps`, `mbit`, `wireMbit`,
 --- `packets`, `bytes` (totals). For the web server.
 M.observer = nil
+
+local packet_t = ffi.typeof("struct packet")
 
 local Counter = {}
 Counter.__index = Counter
@@ -62,6 +66,10 @@ function M.new(id, direction, name, format, file, throughput)
   if not formats[format] then
     log:fatal("Unsupported output format %s; there are %s", tostring(format),
       known_formats())
+  end
+  if file ~= nil and type(file) ~= "string" and io.type(file) ~= "file" then
+    log:fatal("statistics are written to a file, or one of a name, not to %s",
+      arguments.shown(file))
   end
   local named = type(file) == "string" and file or nil
   return setmetatable({
@@ -138,6 +146,7 @@ end
 
 --- Print the rates if a second has passed. Returns whether it did.
 function Counter:update()
+  if self.closed then error("a counter was finalized, and its file is closed", 2) end
   local now = clock.seconds()
   if self.lastUpdate and now <= self.lastUpdate + INTERVAL_S then return false end
   return advance(self, now, self:getThroughput())
@@ -145,6 +154,9 @@ end
 
 --- Count a packet (a buffer).
 function Counter:countPacket(buf)
+  if not ffi.istype(packet_t, buf) and not (type(buf) == "table" and buf.pkt_len) then
+    arguments.refuse("countPacket", 1, buf, "a buffer", 4)
+  end
   self.current = self.current + 1
   self.currentBytes = self.currentBytes + buf.pkt_len + CRC_BYTES
 end
@@ -186,6 +198,9 @@ end
 --- (default: 100 for what a device received, 50 for what it sent, else 0). Rates of a
 --- counter that never was updated are those since it was made.
 function Counter:finalize(sleep_ms)
+  if self.closed then
+    error("a counter is finalized once, and its file is closed", 2)
+  end
   clock.sleep((sleep_ms or self.sleep or 0) / 1000)
   local packets, bytes = self:getThroughput()
   if not self.lastUpdate then begin(self, self.began) end
@@ -193,7 +208,18 @@ function Counter:finalize(sleep_ms)
   if #self.mpps == 0 then without_rate(self) end
   figures(self)
   self:print("final")
-  if self.closeFile then close(self.closeFile) end
+  if not self.closeFile then return end
+  close(self.closeFile)
+  self.closed = true
 end
+
+arguments.methods(Counter, "a counter", "current", {
+  print = "string, any?", update = "", countPacket = "any?", getStats = "any?",
+  finalize = "number?",
+})
+arguments.methods(Manual, "a counter", "current", {
+  update = "number?, number?", updateWithSize = "number, number",
+  updateWithLength = "number, number",
+})
 
 return M

@@ -3,6 +3,7 @@
 -- Scripts read its fields, too: `histo` (counts by value) and, after `calc`,
 -- `sortedHisto`, `numSamples`, `sum`, `avg`, `stdDev`, `minimum`, `maximum`, `quarts`.
 
+local arguments = require("core.lib.arguments")
 local files = require("core.lib.files")
 local log = require("moongen.log")
 local serialize = require("moongen.tasks.serialize")
@@ -27,6 +28,9 @@ end
 
 --- Count all of another histogram's values here, too.
 function Histogram:merge(other)
+  if type(other.histo) ~= "table" then
+    error("merge takes another histogram, not a table without counts", 2)
+  end
   for value, count in pairs(other.histo) do
     self.histo[value] = (self.histo[value] or 0) + count
   end
@@ -112,8 +116,9 @@ end
 --- Print the figures, under a name if one is given.
 function Histogram:print(name)
   current(self)
+  local prefix = name and "[" .. tostring(name) .. "] " or ""
   io.stdout:write(("%sSamples: %d, Average: %.1f ns, StdDev: %.1f ns, " ..
-    "Quartiles: %.1f/%.1f/%.1f ns\n"):format(name and "[" .. name .. "] " or "",
+    "Quartiles: %.1f/%.1f/%.1f ns\n"):format(prefix,
     self.numSamples, self.avg, self.stdDev, self:quartiles()))
   io.stdout:flush()
 end
@@ -130,6 +135,12 @@ function Histogram:save(file)
   log:info("Saving histogram to '%s'", file)
   files.replace(tostring(file), text, "save")
 end
+
+arguments.methods(Histogram, "a histogram", "histo", {
+  update = "any?", merge = "table", calc = "", totals = "", quartiles = "", median = "",
+  percentile = "any?", samples = "", print = "any?", save = "any?", average = "",
+  avg = "", standardDeviation = "", min = "", max = "",
+})
 
 -- To another task it goes with all its fields, scripts' own ones too.
 serialize.class("moongen.measure.histogram", "histogram", Histogram, function (h)

@@ -1,8 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The methods that rates and time stamps add to queues, devices and buffers.
 
+local arguments = require("core.lib.arguments")
+local ffi = require("ffi")
 local rates = require("moongen.pacing.rates")
 local stamps = require("moongen.measure.stamps")
+
+require("moongen.memory.buffers") -- struct mg_buffers
 
 local M = {}
 
@@ -12,12 +16,37 @@ local function add(to, ...)
   end
 end
 
+-- What they take; the others look themselves.
+local TAKE = {
+  setRate = "number", setRateMpps = "number, number?", setDelay = "number",
+  sendWithDelay = "buffers, any?, number?", recvWithTimestamps = "buffers, number?",
+  sendWithTimestamp = "buffers, number?", getSoftwareTxTimestamp = "number?",
+  getSoftwareRxTimestamp = "number?", getTimestamp = "number?, any?",
+  getTxTimestamp = "table, number?",
+  getRxTimestamp = "table, number?, any?",
+}
+
+local function guard(to, object, of, ...)
+  for _, methods in ipairs{...} do
+    local take = {}
+    for name in pairs(methods) do
+      local kinds = TAKE[name] or "any?, any?, any?, any?"
+      take[name] = kinds
+    end
+    arguments.methods(to, object, of, take)
+  end
+end
+
 --- To the prototypes of libmoon's module `device`, and to the `methods` of buffers.
 function M.add(device, methods)
   add(device.__txQueuePrototype, rates.queue, stamps.tx)
   add(device.__rxQueuePrototype, stamps.rx)
   add(device.__devicePrototype, rates.device, stamps.device)
   add(methods, rates.buffer, stamps.buffer)
+  guard(device.__txQueuePrototype, "a queue", "queue", rates.queue, stamps.tx)
+  guard(device.__rxQueuePrototype, "a queue", "queue", stamps.rx)
+  guard(device.__devicePrototype, "a device", "c", rates.device, stamps.device)
+  guard(methods, "a buffer", ffi.typeof("struct packet"), rates.buffer, stamps.buffer)
 end
 
 return M

@@ -65,10 +65,10 @@ local DEFAULT_OFFSET = 48 -- the first in UDP's payload that is a multiple of 8
 
 -- The 8 bytes at `offset` of the packet, as a number.
 local function note_in(buf, offset)
-  offset = math.floor((offset or DEFAULT_OFFSET) / 8) * 8
-  if offset < 0 or offset + 8 > buf.length then
-    log:fatal("a time stamp at byte %d doesn't fit a packet of %d bytes", offset,
-      buf.length)
+  offset = math.floor(tonumber(offset or DEFAULT_OFFSET) / 8) * 8
+  if offset ~= offset or offset < 0 or offset + 8 > buf.length then
+    log:fatal("a time stamp at byte %s doesn't fit a packet of %d bytes",
+      tostring(offset), buf.length)
   end
   return ffi.cast("uint64_t *", buf.data + offset)
 end
@@ -76,6 +76,9 @@ end
 --- Send the first buffer of the array, with the counter's value in its 8 bytes from
 --- `offset` on (default 48). The others stay.
 function M.tx:sendWithTimestamp(bufs, offset)
+  if bufs.size < 1 or bufs.array[0] == nil then
+    error("sendWithTimestamp: the array's first slot has no buffer", 2)
+  end
   note_in(bufs.array[0], offset)[0] = clock.cycles()
   return self:sendN(bufs, 1)
 end

@@ -2,6 +2,7 @@
 -- libmoon's module `stats`: makes counters, in all forms in which scripts ask for
 -- them, and runs the task that counts devices.
 
+local arguments = require("core.lib.arguments")
 local counters = require("moongen.measure.counters")
 local statistics = require("moongen.measure.statistics")
 local log = require("moongen.log")
@@ -25,10 +26,10 @@ local function device_counter(direction, name, device, format, file)
   if type(name) == "table" then
     name, device, format, file = nil, name, device, format
   end
-  device = device and device.dev or device
-  if type(device) ~= "table" then
+  device = type(device) == "table" and device.dev or device
+  if type(device) ~= "table" or not device.getRxStats then
     log:fatal("Bad device: a counter needs a device or a queue, not %s",
-      tostring(device))
+      arguments.shown(device))
   end
   return counters.of_device(numbers.next("counters"), direction, name, device, format,
     file)
@@ -57,11 +58,34 @@ local COUNT_EVERY_MS = 10
 -- Longer than the tasks that send, so that totals have all of it.
 local STAY_MS = 200
 
+local LISTS = {"devices", "rxDevices", "txDevices"}
+
+local function check(args)
+  if type(args) ~= "table" then
+    log:fatal("startStatsTask takes a table of devices, not %s", arguments.shown(args))
+  end
+  for _, name in ipairs(LISTS) do
+    local list = args[name] or {}
+    if type(list) ~= "table" or list.id then
+      log:fatal("startStatsTask: %s is a list of devices, not %s", name,
+        arguments.shown(list))
+    end
+    for _, entry in ipairs(list) do
+      local device = type(entry) == "table" and (entry.dev or entry)
+      if type(device) ~= "table" or not device.id then
+        log:fatal("startStatsTask: %s has %s, which is no device", name,
+          arguments.shown(entry))
+      end
+    end
+  end
+end
+
 --- Start the task that counts devices: `args.devices` (both directions), `rxDevices`,
 --- `txDevices`, lists of devices or of {dev, format, file}; `format` and `file` for the
 --- others. Devices right in `args` are as if they were in `devices`.
 function stats.startStatsTask(args, more)
   if args == stats then args = more end
+  check(args)
   args.devices = args.devices or {}
   if #args.devices + #(args.rxDevices or {}) + #(args.txDevices or {}) == 0 then
     for i, device in ipairs(args) do args.devices[i] = device end

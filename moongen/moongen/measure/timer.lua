@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- libmoon's timer: so many seconds from when it was made or reset.
 
+local arguments = require("core.lib.arguments")
 local clock = require("moongen.clock")
 local libmoon = require("moongen.tasks.libmoon")
 
@@ -47,5 +48,8 @@ function Timer:wait()
   return libmoon.running()
 end
 Timer.busyWait = Timer.wait
+
+arguments.methods(Timer, "a timer", "stop", {running = "", expired = "", timeLeft = "",
+  reset = "number?", wait = "", busyWait = ""})
 
 return M

@@ -4,6 +4,7 @@
 -- stamp counter, from before the burst that sends it to after the burst that receives
 -- it.
 
+local arguments = require("core.lib.arguments")
 local ffi = require("ffi")
 local memory = require("memory")
 local clock = require("moongen.clock")
@@ -39,9 +40,20 @@ local function sort(queue, udp)
   if udp then queue:filterUdpTimestamps() else queue:filterL2Timestamps() end
 end
 
+local function check_queue(queue, what)
+  if type(queue) ~= "table" or not queue.queue then
+    log:fatal("a timestamper %s queue, not %s", what, arguments.shown(queue))
+  end
+end
+
 --- Measures from a transmit queue to a receive queue. `mem`: packets to send (a pool),
 --- else PTP over Ethernet, or over UDP if `udp` is true.
 function M:newTimestamper(txQueue, rxQueue, mem, udp)
+  check_queue(txQueue, "sends to a transmit")
+  check_queue(rxQueue, "receives from a receive")
+  if mem ~= nil and not ffi.istype("struct mempool", mem) then
+    log:fatal("a timestamper's packets are of a pool, not of %s", arguments.shown(mem))
+  end
   mem = mem or packets_of(txQueue, udp)
   local by_card = timesync.enable(txQueue.dev) and timesync.enable(rxQueue.dev)
   if not by_card then

@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+local arguments = require("core.lib.arguments")
 local checked = require("moongen.checked")
 local pools = require("moongen.memory.pools")
 
@@ -25,13 +26,25 @@ local DEFAULT_SIZE, MOST = 63, 65536
 
 --- Raise why mg_alloc() gave no buffers of the pool.
 function buffers.none(mem, length)
-  if not (length >= 0 and length <= mem.size) then
+  if type(length) ~= "number" or not (length >= 0 and length <= mem.size) then
     error(("a buffer of this pool holds 0 to %d bytes, not %s (createMemPool{bufSize = "
-      .. "...})"):format(mem.size, tostring(length)), 3)
+      .. "...})"):format(mem.size, arguments.shown(length)), 3)
   end
   error(("the memory pool is empty: all of its %d buffers are in use, sent and not yet "
     .. "back, or kept by the script; free what was received, or make it larger "
     .. "(createMemPool{n = ...})"):format(mem.n), 3)
+end
+
+local array_t = ffi.typeof("struct mg_buffers")
+local istype, type = ffi.istype, type
+
+-- Compiled code knows the types: the tests in front of this cost it nothing.
+local function no_array(name, self)
+  arguments.without(name, self, "an array of buffers (mem:bufArray())", 4)
+end
+
+local function no_number(name, n)
+  arguments.refuse(name, 1, n, "a number of buffers", 4)
 end
 
 local function no_pool()
@@ -40,6 +53,11 @@ end
 
 --- Fill all places with buffers of `length` bytes from the array's pool.
 function methods.alloc(self, length)
+  if not istype(array_t, self) then no_array("alloc", self) end
+  if type(length) ~= "number" then
+    if self.mem == nil then no_pool() end
+    buffers.none(self.mem, length)
+  end
   if self.mem == nil then no_pool() end
   if C.mg_alloc(self.mem, self.array, self.size, length) < 0 then
     buffers.none(self.mem, length)
@@ -48,22 +66,25 @@ end
 
 --- The same with the first `n`, which are the array's size from now on.
 function methods.allocN(self, length, n)
+  if not istype(array_t, self) then no_array("allocN", self) end
   methods.resize(self, n)
   methods.alloc(self, length)
 end
 
 --- Let the array have `size` places, at most as many as it was made with.
 function methods.resize(self, size)
-  if size > self.maxSize or size < 0 then
+  if not istype(array_t, self) then no_array("resize", self) end
+  if type(size) ~= "number" or not (size >= 0 and size <= self.maxSize) then
     error(("a bufArray of %d slots can't be resized to %s"):format(self.maxSize,
-      tostring(size)), 2)
+      arguments.shown(size)), 2)
   end
   self.size = size
 end
 
 local function free(self, from, to)
-  if from < 0 or to > self.maxSize then
-    error(("free: buffers up to %d of an array of %d"):format(to, self.maxSize), 3)
+  if not (from >= 0 and to >= 0 and to <= self.maxSize and from <= self.maxSize) then
+    error(("free: buffers from %s to %s of an array of %d"):format(from, to,
+      self.maxSize), 3)
   end
   if to > from and C.mg_free(self.array + from, to - from) < 0 then
     error("a buffer is freed that was sent or freed already", 3)
@@ -72,6 +93,7 @@ end
 
 --- Free all buffers up to the first place without one, and empty their places.
 function methods.freeAll(self)
+  if not istype(array_t, self) then no_array("freeAll", self) end
   local n = 0
   while n < self.size and self.array[n] ~= nil do n = n + 1 end
   free(self, 0, n)
@@ -79,10 +101,18 @@ function methods.freeAll(self)
 end
 
 --- Free the first `n`.
-function methods.free(self, n) free(self, 0, n or self.size) end
+function methods.free(self, n)
+  if not istype(array_t, self) then no_array("free", self) end
+  if n ~= nil and type(n) ~= "number" then no_number("free", n) end
+  free(self, 0, n or self.size)
+end
 
 --- Free those behind the first `n`.
-function methods.freeAfter(self, n) free(self, n, self.size) end
+function methods.freeAfter(self, n)
+  if not istype(array_t, self) then no_array("freeAfter", self) end
+  if type(n) ~= "number" then no_number("freeAfter", n) end
+  free(self, n, self.size)
+end
 
 --- The next of the array, for ipairs.
 function buffers.next(self, i)
@@ -90,6 +120,7 @@ function buffers.next(self, i)
 end
 
 local Buffers = {}
+local packet_t = ffi.typeof("struct packet")
 
 function Buffers:__index(key)
   if type(key) == "number" then
@@ -103,6 +134,10 @@ function Buffers:__newindex(key, buf)
   if type(key) ~= "number" or key < 1 or key > self.maxSize then
     error(("a bufArray of %d slots has no slot '%s'"):format(self.maxSize,
       tostring(key)), 2)
+  end
+  if buf ~= nil and not istype(packet_t, buf) then
+    error(("a slot of a bufArray takes a buffer or nil, not %s"):format(
+      arguments.shown(buf)), 2)
   end
   self.array[key - 1] = buf
 end

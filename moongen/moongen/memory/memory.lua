@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
+local arguments = require("core.lib.arguments")
 local buffers = require("moongen.memory.buffers")
 local eal = require("core.eal")
 local failure = require("core.failure")
@@ -25,7 +26,7 @@ end
 
 -- {n =, func =, socket =, bufSize =} of what a script gave, in one of the ways there
 -- are: a table; a function, and a socket; a number, and a function or a socket.
-local function arguments(first, second, third, fourth)
+local function of_pool(first, second, third, fourth)
   if type(first) == "table" then return first end
   if type(first) == "function" then return {func = first, socket = second} end
   if type(second) == "function" then
@@ -49,10 +50,14 @@ end
 --- each of which `func` (optional) is called once. What it writes stays in them. Takes
 --- a table of these, or func; n, func; n.
 function memory.createMemPool(...)
-  local args = arguments(without_module(...))
+  local args = of_pool(without_module(...))
   local n = integer("createMemPool: n", args.n or DEFAULT_N, 1, MOST_N)
   local size = integer("createMemPool: bufSize", args.bufSize or DEFAULT_SIZE, 1,
     MOST_SIZE)
+  if args.func ~= nil and type(args.func) ~= "function" then
+    failure.usage("createMemPool: func is a function of a buffer, not %s",
+      arguments.shown(args.func))
+  end
   eal.start()
   local mem, why = pools.new(n, size, tonumber(args.socket) or -1)
   if not mem then failure.raise("createMemPool: %s", why) end
@@ -63,15 +68,28 @@ end
 local Pool = {__type = "mempool"}
 Pool.__index = Pool
 
+local pool_t = ffi.typeof("struct mempool")
+
+local function check_pool(name, self)
+  if not ffi.istype(pool_t, self) then
+    arguments.without(name, self, "a pool (createMemPool)", 4)
+  end
+end
+
 --- One buffer of `length` bytes.
 function Pool:alloc(length)
+  check_pool("alloc", self)
+  if length ~= nil and type(length) ~= "number" then buffers.none(self, length) end
   local one = ffi.new("struct packet *[1]")
   if C.mg_alloc(self, one, 1, length or 0) < 0 then buffers.none(self, length or 0) end
   return one[0]
 end
 
 --- An array for `n` buffers (default 63) of this pool.
-function Pool:bufArray(n) return buffers.new(n, self) end
+function Pool:bufArray(n)
+  check_pool("bufArray", self)
+  return buffers.new(n, self)
+end
 
 --- A pool of `n` such buffers; nil and the reason if there is no memory.
 function Pool:another(n) return pools.new(n, self.size, -1) end
@@ -118,4 +136,7 @@ function memory.freeHuge(pointer) ffi.C.free(pointer) end
 --- compiler, and x86 keeps the order of stores.)
 function memory.fence() C.mg_running(0) end
 
-return memory
+return arguments.guard(memory, "memory", {
+  alloc = "declaration, count", allocHuge = "declaration, count", free = "pointer?",
+  freeHuge = "pointer?",
+})

@@ -2,6 +2,7 @@
 -- MoonGen's module `software-ratecontrol`: a limiter in front of a transmit queue. It
 -- paces in the thread that sends through it, and so needs no CPU of its own.
 
+local arguments = require("core.lib.arguments")
 local pacer = require("moongen.pacing.pacer")
 local rates = require("moongen.pacing.rates")
 local log = require("moongen.log")
@@ -26,6 +27,10 @@ local set = {
 --- start of the packet before). Some scripts write a dot for the colon.
 function M.new(self, queue, mode, delay)
   if self ~= M then queue, mode, delay = self, queue, mode end
+  if type(queue) ~= "table" or not queue.qid then
+    log:fatal("a limiter is for a queue (device:getTxQueue()), not for %s",
+      arguments.shown(queue))
+  end
   mode = mode or "custom"
   if not set[mode] then
     log:fatal("Unsupported mode %s; there are cbr, poisson and custom", tostring(mode))
@@ -52,6 +57,9 @@ end
 
 --- Nothing of it goes on by itself: what was sent through it is sent.
 function Limiter:stop() end -- luacheck: ignore 212
+
+arguments.methods(Limiter, "a limiter", "pacer", {send = "buffers",
+  sendN = "buffers, number", stop = ""})
 
 serialize.class("moongen.pacing.limiter", "limiter", Limiter, function (l)
   return {mode = l.mode, delay = l.delay, queue = l.queue, pacer = l.pacer}

@@ -6,6 +6,7 @@
 local bit = require("bit")
 local C = require("core.declare")("native/moongen.h")
 local ffi = require("ffi")
+local arguments = require("core.lib.arguments")
 local casts = require("moongen.packets.casts")
 local checked = require("moongen.checked")
 local constants = require("moongen.packets.constants")
@@ -97,6 +98,13 @@ function methods.dump(p, bytes, stream, colored, wireshark)
 end
 
 offload.add_to(methods)
+arguments.methods(methods, "a buffer", ffi.typeof("struct packet"), {
+  getData = "", getBytes = "", getSize = "", setSize = "number", setRawPacket = "any",
+  free = "", getVlan = "", get = "", dump = "any?, any?, any?, any?",
+  setVlan = "number, number?, number?", offloadIPChecksum = "any?, number?, number?",
+  offloadUdpChecksum = "any?, number?, number?",
+  offloadTcpChecksum = "any?, number?, number?",
+})
 checked.guard(methods, "free")
 
 -- Each cast is made when it is first asked for.

@@ -53,12 +53,12 @@ for pattern, above in pairs(BOTH) do
 end
 
 local CAST = [[
-local cast, istype, Packet, T4, T6 = ...
+local cast, istype, Packet, T4, T6, data_of = ...
 return function (p, ip4)
   local T = T4
   if ip4 ~= nil and not ip4 then T = T6 end
   if istype(Packet, p) then return (cast(T, p.buf_addr + p.data_off)) end
-  return (cast(T, p:getData()))
+  return (cast(T, data_of(p)))
 end]]
 
 local function either(pattern)
@@ -66,7 +66,7 @@ local function either(pattern)
   local four = stack.shape(casts[pattern:gsub("%%", "4")]).pointer
   local six = stack.shape(casts[pattern:gsub("%%", "6")]).pointer
   return loadstring(CAST, "=cast")(ffi.cast, ffi.istype, ffi.typeof("struct packet"),
-    four, six)
+    four, six, stack.data_of)
 end
 
 --- Their names, as keys.

@@ -9,6 +9,7 @@ local dump = require("moongen.packets.dump")
 local headers = require("moongen.packets.headers")
 local near = require("lib.stack.nearest")
 local warn = require("moongen.packets.warn")
+local shown = require("core.lib.arguments").shown
 require("core.packet")
 
 -- Compiling what runs a few times takes longer than running it.
@@ -264,11 +265,20 @@ end
 -- Each is compiled apart from the others, so that LuaJIT sees constant C types. No tail
 -- calls: a trace may have only 15.
 local CAST = [[
-local cast, istype, Packet, T = ...
+local cast, istype, Packet, T, data_of = ...
 return function (p)
   if istype(Packet, p) then return (cast(T, p.buf_addr + p.data_off)) end
-  return (cast(T, p:getData()))
+  return (cast(T, data_of(p)))
 end]]
+
+local function getter(value) return value.getData end
+
+--- What value:getData() gives. Raises a sentence if it hasn't that.
+function stack.data_of(value)
+  local ok, method = pcall(getter, value)
+  if ok and method then return method(value) end
+  error(("a buffer can be cast to headers, not %s"):format(shown(value)), 3)
+end
 
 local made = {} -- by the struct's name
 local shapes = setmetatable({}, {__mode = "k"}) -- of casts
@@ -282,7 +292,7 @@ local function new_stack(arguments)
   ffi.metatype(ctype, {__index = methods_of(shape, arguments)})
   shape.pointer = ffi.typeof("$ *", ctype)
   local cast = loadstring(CAST, "=cast")(ffi.cast, ffi.istype,
-    ffi.typeof("struct packet"), shape.pointer)
+    ffi.typeof("struct packet"), shape.pointer, stack.data_of)
   made[shape.name], shapes[cast] = cast, shape
   return cast
 end

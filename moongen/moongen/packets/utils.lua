@@ -29,9 +29,17 @@ function utils.incAndWrap(val, max)
   return (band(val + 1, arshift(val - max + 1, 31)))
 end
 
+local MOST_SUMMED = 65535 -- bytes of a packet at most
+
 --- The internet checksum (RFC 1071) of `len` bytes, as it lies in memory: setters of
 --- headers take hton16() of it.
 function utils.checksum(data, len)
+  if (type(data) ~= "cdata" and type(data) ~= "string") or tonumber(data) then
+    error("checksum takes a pointer and a number of bytes, not " .. tostring(data), 2)
+  elseif type(len) ~= "number" or not (len >= 0 and len <= MOST_SUMMED) then
+    error(("checksum takes a number of bytes from 0 to %d, not %s"):format(MOST_SUMMED,
+      tostring(len)), 2)
+  end
   local sum = ffi.C.pg_checksum(data, len, 0)
   return (bor(rshift(sum, 8), lshift(band(sum, 0xff), 8)))
 end

@@ -2,6 +2,7 @@
 -- A Lua state for a script: the module path, libmoon's globals, and the script's top
 -- level. The main thread has one, and each task.
 
+local arguments = require("core.lib.arguments")
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")
 local globals = require("moongen.script.globals")
@@ -72,6 +73,13 @@ function state.prepare(script, master)
   exits.install(master)
   local arrays = require("moongen.memory.buffers").methods
   require("moongen.packets.offload").add_to(nil, arrays)
+  arguments.methods(arrays, "an array of buffers (mem:bufArray())",
+    require("ffi").typeof("struct mg_buffers"), {
+      setVlans = "number, number?, number?",
+      offloadIPChecksums = "any?, number?, number?, number?",
+      offloadUdpChecksums = "any?, number?, number?, number?",
+      offloadTcpChecksums = "any?, number?, number?, number?",
+    })
   require("libmoon").config.userscript = script
   load_first()
   use_script_ffi()

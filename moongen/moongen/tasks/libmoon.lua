@@ -3,6 +3,7 @@
 -- and tasks. All may be called with a dot or a colon.
 
 local C = require("core.declare")("native/moongen.h")
+local arguments = require("core.lib.arguments")
 local clock = require("moongen.clock")
 local failure = require("core.failure")
 local ends = require("moongen.tasks.ends")
@@ -31,6 +32,9 @@ end
 --- milliseconds (default 0) later than for who asks without.
 function libmoon.running(extra, extra_behind_colon)
   if type(extra) == "table" then extra = extra_behind_colon end
+  if extra ~= nil and type(extra) ~= "number" then
+    arguments.refuse("running", 1, extra, "a number of milliseconds, or nil")
+  end
   return C.mg_running(extra or 0) ~= 0
 end
 

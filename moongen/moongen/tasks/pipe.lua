@@ -2,11 +2,13 @@
 -- libmoon's module `pipe`: slow pipes take any values, fast pipes pointers, packet
 -- rings packets.
 
+local arguments = require("core.lib.arguments")
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local eal = require("core.eal")
 local libmoon = require("moongen.tasks.libmoon")
 local locks = require("moongen.locks")
+local integer = require("moongen.integer")
 local queue = require("moongen.tasks.pointer_queue")
 local serialize = require("moongen.tasks.serialize")
 
@@ -17,6 +19,8 @@ local DEFAULT_SIZE, STEP_US = 512, 10
 local function address(pointer)
   return tonumber(ffi.cast("uintptr_t", ffi.cast("void *", pointer)))
 end
+
+local MOST = 2 ^ 26 -- places of a pipe or ring
 
 -- Objects with one pointer, which go to other tasks as its address.
 local function class(name, field, ctype)
@@ -80,6 +84,9 @@ end
 
 --- Send the values, as one message.
 function SlowPipe:send(...)
+  if type(self) ~= "table" or not self.pipe then
+    arguments.without("send", self, "a pipe")
+  end
   local text = serialize.encode(...)
   local m = locks.memory("char", HEADER + #text)
   ffi.cast("uint64_t *", m)[0] = #text
@@ -122,8 +129,8 @@ end
 
 --- A pipe for pointers. It grows from `size` (default 512) when send() finds it full.
 function pipe.newFastPipe(first, size)
-  return setmetatable({pipe = queue.new(number(first, size) or DEFAULT_SIZE)},
-    FastPipe)
+  size = integer("newFastPipe: size", number(first, size) or DEFAULT_SIZE, 1, MOST)
+  return setmetatable({pipe = queue.new(size)}, FastPipe)
 end
 
 function FastPipe:send(pointer) queue.put(self.pipe, pointer, true) end
@@ -152,8 +159,10 @@ function FastPipe:delete() queue.free(self.pipe) end
 --- A ring for `size` packets (default 512); one task sends, one receives.
 function pipe.newPacketRing(first, size, socket)
   if type(first) == "number" then size, socket = first, size end
+  size = integer("newPacketRing: size", size or DEFAULT_SIZE, 1, MOST)
+  if socket ~= nil then integer("newPacketRing: socket", socket, -1, 1023) end
   eal.start()
-  local ring = C.mg_ring_new(size or DEFAULT_SIZE, socket or -1, false)
+  local ring = C.mg_ring_new(size, socket or -1, false)
   if ring == nil then error("no memory for a packet ring", 2) end
   return setmetatable({ring = ring}, PacketRing)
 end
@@ -167,7 +176,7 @@ local function put(ring, bufs, n) return C.mg_ring_put(ring, bufs.array, n) > 0 
 --- Send all packets of the array, or none: true or false. They are the receiver's then.
 function PacketRing:send(bufs) return put(self.ring, bufs, bufs.size) end
 function PacketRing:sendN(bufs, n)
-  return put(self.ring, bufs, math.min(n, bufs.maxSize))
+  return put(self.ring, bufs, math.min(tonumber(n), bufs.maxSize))
 end
 
 --- Receive what is there: how many.
@@ -175,7 +184,7 @@ function PacketRing:recv(bufs)
   return C.mg_ring_take(self.ring, bufs.array, bufs.size)
 end
 function PacketRing:recvN(bufs, n)
-  return C.mg_ring_take(self.ring, bufs.array, math.min(n, bufs.maxSize))
+  return C.mg_ring_take(self.ring, bufs.array, math.min(tonumber(n), bufs.maxSize))
 end
 
 function PacketRing:count() return C.mg_ring_count(self.ring) end
@@ -184,9 +193,21 @@ function PacketRing:empty() return self:count() == 0 end
 function PacketRing:full() return self:freeCount() == 0 end
 function PacketRing:free() C.mg_ring_free(self.ring) end
 
+arguments.methods(SlowPipe, "a pipe", "pipe", {tryRecv = "number?", recv = "",
+  count = "", empty = "", delete = ""})
+arguments.methods(FastPipe, "a pipe", "pipe", {send = "pointer", trySend = "pointer",
+  tryRecv = "number?", recv = "", count = "", delete = ""})
+arguments.methods(PacketRing, "a packet ring", "ring", {send = "buffers",
+  sendN = "buffers, number", recv = "buffers", recvN = "buffers, number", count = "",
+  freeCount = "", empty = "", full = "", free = ""})
+
 -- What scripts call for objects that came to them in others. --------------------------
 
 function pipe.sendToPacketRing(_, ring, bufs, n)
+  if not ffi.istype("struct mg_buffers", bufs) then
+    arguments.refuse("sendToPacketRing", 2, bufs,
+      "an array of buffers (mem:bufArray())")
+  end
   return put(ring, bufs, n or bufs.size)
 end
 
