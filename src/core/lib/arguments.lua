@@ -135,10 +135,12 @@ local BY_TYPE = {
   pointer = "type(v) == 'cdata' and not tonumber(v)",
   buffers = "type(v) == 'cdata' and istype('struct mg_buffers', v)",
 }
+-- Scripts pass on what they got from a command line.
+local TEXT_TOO = "type(v) ~= 'boolean' and tonumber(v)"
 local LETTERS = {"a", "b", "c", "d", "e", "f"}
 
 -- Source of a method with tests in front of it.
-local function method_source(test, text, result)
+local function method_source(test, text, result, lenient)
   local list = text == "" and "" or ", "
   local parameters, tests = {}, {}
   for word in text:gmatch("[^, ]+") do
@@ -146,7 +148,8 @@ local function method_source(test, text, result)
     local v = LETTERS[#parameters + 1]
     parameters[#parameters + 1] = v
     if kind ~= "any" then
-      local right = BY_TYPE[kind]:gsub("%f[%w]v%f[%W]", v)
+      local by_type = lenient and kind == "number" and TEXT_TOO or BY_TYPE[kind]
+      local right = by_type:gsub("%f[%w]v%f[%W]", v)
       if optional == "?" then right = v .. " == nil or " .. right end
       tests[#tests + 1] = ("if not (%s) then refuse(name, %d, %s, %q) end"):format(
         right, #parameters, v, KINDS[kind][1])
@@ -174,7 +177,8 @@ function arguments.methods(methods, object, of, functions)
   local result = type(of) == "string" and "return f(self%)"
     or "local x, y, z = f(self%) return x, y, z"
   for name, text in pairs(functions) do
-    methods[name] = assert(loadstring(method_source(test, text, result), "=" .. name))(
+    methods[name] = assert(loadstring(method_source(test, text, result,
+      type(of) == "string"), "=" .. name))(
       methods[name], name, object, of, ffi.istype, type, tonumber, refuse,
       arguments.without)
   end
