@@ -63,10 +63,12 @@ function names.claim(name, before)
   shm.alias(BACK, link_of(name))
 end
 
---- Give up `name`.
+--- Give up `name`, unless the process that took over has claimed it meanwhile.
 function names.release(name)
   if not name then error("this process has claimed no name", 3) end
-  shm.unlink(link_of(name))
+  if folders.led_to(shm.path(link_of(name))) == folders.own_name(shm.root) then
+    shm.unlink(link_of(name))
+  end
   shm.unlink(BACK)
 end
 
