@@ -63,7 +63,8 @@ static uint16_t put(uint8_t *at, uint32_t number, bool odd, uint16_t change)
 void pg_tcp_set_timestamp(struct packet *p, const struct click_tcp_timestamp *t)
 {
   struct view v;
-  look(p, &v);
+  if (!look(p, &v))
+    return;
   uint8_t *at = v.l4 + t->at, *sum = v.l4 + pg_checksum_at(TCP);
   bool odd = t->at & 1;
   uint16_t change = put(at, t->value, odd, 0);

@@ -53,8 +53,9 @@ uint16_t pg_guest_send(struct port *port, struct rte_mbuf **packets, uint16_t n)
 
 /* Ports of other kinds, and DPDK's queues with callbacks. Not inlined, so that for the others
  * fewer registers are saved, which counts where few packets come at once. */
-static inline __rte_noinline uint16_t receive_otherwise(struct port *port,
-                                                        struct rte_mbuf **packets, uint16_t n)
+static __rte_noinline __rte_unused uint16_t receive_otherwise(struct port *port,
+                                                              struct rte_mbuf **packets,
+                                                              uint16_t n)
 {
   if (port->own)
     return port->own->receive(port, packets, n);
@@ -63,8 +64,9 @@ static inline __rte_noinline uint16_t receive_otherwise(struct port *port,
   return rte_eth_rx_burst(port->id, port->queue, packets, n);
 }
 
-static inline __rte_noinline uint16_t send_otherwise(struct port *port,
-                                                     struct rte_mbuf **packets, uint16_t n)
+static __rte_noinline __rte_unused uint16_t send_otherwise(struct port *port,
+                                                           struct rte_mbuf **packets,
+                                                           uint16_t n)
 {
   if (port->own)
     return port->own->send(port, packets, n);

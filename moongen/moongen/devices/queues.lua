@@ -146,14 +146,14 @@ function TxQueue:trySend(bufs, start, n)
     refuse("trySend", self, bufs)
   end
   if start ~= nil and type(start) ~= "number" then
-    arguments.refuse("trySend", 2, start, "a place from 0 on")
+    arguments.refuse("trySend", 2, start, "an index from 0 on")
   elseif n ~= nil and type(n) ~= "number" then
     arguments.refuse("trySend", 3, n, "a number of buffers")
   end
   start = start or 0
   n = n or bufs.size - start
   if not (start >= 0 and n >= 0 and start + n <= bufs.maxSize) then
-    error(("trySend: %s buffers from place %s on of an array of %d"):format(n, start,
+    error(("trySend: %s buffers from index %s on of an array of %d"):format(n, start,
       bufs.maxSize), 2)
   end
   local sent = C.mg_try_send(self.queue, bufs.array + start, n)

@@ -4,6 +4,8 @@
 -- swept when the next one starts, or claims.
 
 local failure = require("core.failure")
+local log = require("core.lib.log")
+local outside = require("core.outside.visitors")
 local shm = require("core.shm")
 local folders = require("core.shm.process_folders")
 local owner = require("core.shm.owner")
@@ -12,6 +14,7 @@ local standby = require("core.outside.standby")
 local names = {}
 
 local BACK = "name" -- in the process's own directory
+local LOOK_SECONDS = 0.2 -- between looks at who has the name
 
 local function link_of(name)
   return "/by-name/" .. name
@@ -72,16 +75,54 @@ function names.release(name)
   shm.unlink(BACK)
 end
 
+-- A visitor (core.outside.visitors) that claims for `engine` the name that it calls
+-- `wanted`, once nobody has it any more: the process that was taken over from may take
+-- its time to end.
+local function heir(engine)
+  local visitor, next_look = {wanted = nil}, 0
+  function visitor.wait_for(name, pid)
+    log.warning("the name '%s' is still process %d's; this process has it once that "
+      .. "ends", name, pid)
+    visitor.wanted, visitor.patience = name, LOOK_SECONDS
+  end
+  function visitor.forget()
+    local name = visitor.wanted
+    visitor.wanted, visitor.patience = nil, nil
+    return name
+  end
+  function visitor.tend(now)
+    if not visitor.wanted or now < next_look then return end
+    next_look = now + LOOK_SECONDS
+    if holder(visitor.wanted) then return end
+    local name = visitor.forget()
+    local ok, err = pcall(names.claim, name, engine.program_name)
+    if ok then
+      engine.program_name = name
+      log.info("this process has the name '%s' now", name)
+    else
+      log.warning("%s", tostring(err))
+    end
+  end
+  outside.let_in(visitor)
+  return visitor
+end
+
 --- Give `engine` its fields about names.
 function names.attach(engine)
+  local succeeds = heir(engine)
+
   --- This process's name, or false.
   engine.program_name = false
 
   --- Claim a name for this process; raises a failure if another one has it. It
-  --- gives up the one it had. One that stands by claims it once it takes over.
+  --- gives up the one it had. One that stands by claims it once it takes over, and the
+  --- other process, if it hasn't ended by then, has.
   function engine.claim_name(name)
     names.check(name)
+    local stands_by = standby.waits()
     standby.after(function ()
+      local pid = stands_by and holder(name)
+      if pid then return succeeds.wait_for(name, pid) end
       names.claim(name, engine.program_name)
       engine.program_name = name
     end)
@@ -89,6 +130,7 @@ function names.attach(engine)
 
   --- Give up this process's name.
   function engine.unclaim_name()
+    if succeeds.forget() and not engine.program_name then return end
     names.release(engine.program_name)
     engine.program_name = false
   end

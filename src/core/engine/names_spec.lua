@@ -2,6 +2,7 @@
 
 local engine = require("core.app")
 local shm = require("core.shm")
+local standby = require("core.outside.standby")
 local testing = require("testing.support")
 local unistd = require("posix.unistd")
 
@@ -42,6 +43,32 @@ describe("a program's name", function ()
       .. "%d\nspec3\n"):format(pid, pid), said)
     assert.is_nil(engine.enumerate_named_programs().spec3)
     engine.claim_name("spec3")
+  end)
+
+  it("is had by who takes over once the other process has ended", function ()
+    local name = os.tmpname()
+    local file = assert(io.open(name, "w"))
+    file:write("engine.claim_name('spec4') print('claimed') io.stdout:flush() "
+      .. "repeat local f = io.open('" .. name .. ".end') until f")
+    file:close()
+    local other = io.popen(("exec timeout 60 %s run %s"):format(
+      assert(unistd.readlink("/proc/self/exe")), name))
+    assert.equal("claimed", other:read("*l"))
+    standby.begin(function () end)
+    engine.claim_name("spec4")
+    standby.pass()
+    local rounds = 0
+    engine.main{no_report = true, done = function ()
+      rounds = rounds + 1
+      return rounds == 100
+    end}
+    assert.is_false(engine.program_name)
+    io.open(name .. ".end", "w"):close()
+    engine.main{no_report = true, done = function () return engine.program_name end}
+    assert.equal(unistd.getpid(), engine.enumerate_named_programs().spec4)
+    other:close()
+    os.remove(name)
+    os.remove(name .. ".end")
   end)
 
   it("can't be a path", function ()

@@ -34,8 +34,8 @@ local IPFlowRawSockets = element.define{
   notes = [[
 Needs root, or CAP_NET_RAW. Packets are sent to where their IP headers say, whatever
 interface that is. What comes in are answers to flows that have sent: from the addresses
-and ports that they sent to. Flows are told apart by the aggregate annotation; the paint
-annotation says which way a packet goes (AggregateIPFlows sets both). With NOTIFIER a
+and ports that they sent to. The aggregate annotation says which flow it is; paint
+says which way it goes (AggregateIPFlows sets both). With NOTIFIER a
 flow is forgotten when that says that it is over, else when `clear` is written. With
 PCAP answers are seen before the kernel's firewall; else behind it. The kernel resets
 connections that it doesn't know: drop what comes to their ports (iptables -A INPUT -p
