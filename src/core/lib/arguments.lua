@@ -12,16 +12,16 @@ local MOST_SHOWN = 40
 
 --- A value as a sentence shows it: short, on one line.
 function arguments.shown(value)
-  local kind = type(value)
-  if kind == "string" then
+  local of = type(value)
+  if of == "string" then
     local text = #value > MOST_SHOWN and value:sub(1, MOST_SHOWN) .. "..." or value
     return "'" .. text:gsub("[%c\127-\255]", "?") .. "'"
-  elseif kind == "cdata" and not tonumber(value) then
+  elseif of == "cdata" and not tonumber(value) then
     return (tostring(ffi.typeof(value)):gsub("^ctype", "cdata"))
-  elseif kind == "nil" or kind == "number" or kind == "boolean" or kind == "cdata" then
+  elseif of == "nil" or of == "number" or of == "boolean" or of == "cdata" then
     return tostring(value)
   end
-  return "a " .. kind
+  return "a " .. of
 end
 local shown = arguments.shown
 
@@ -144,15 +144,15 @@ local function method_source(test, text, result, lenient)
   local list = text == "" and "" or ", "
   local parameters, tests = {}, {}
   for word in text:gmatch("[^, ]+") do
-    local kind, optional = word:match("^(%a+)(%??)$")
+    local takes, optional = word:match("^(%a+)(%??)$")
     local v = LETTERS[#parameters + 1]
     parameters[#parameters + 1] = v
-    if kind ~= "any" then
-      local by_type = lenient and kind == "number" and TEXT_TOO or BY_TYPE[kind]
+    if takes ~= "any" then
+      local by_type = lenient and takes == "number" and TEXT_TOO or BY_TYPE[takes]
       local right = by_type:gsub("%f[%w]v%f[%W]", v)
       if optional == "?" then right = v .. " == nil or " .. right end
       tests[#tests + 1] = ("if not (%s) then refuse(name, %d, %s, %q) end"):format(
-        right, #parameters, v, KINDS[kind][1])
+        right, #parameters, v, KINDS[takes][1])
     end
   end
   list = list .. table.concat(parameters, ", ")

@@ -124,7 +124,7 @@ describe("lib.pcap.packet_set", function ()
       driver.send = callbacks
       fl = pool.freelist
       port = ffi.new("struct port", {min_frame = 2, max_frame = 100, account = fl})
-      port.own = driver
+      port.own, port.special = driver, 1
       sent, takes = {}, math.huge
     end)
     after_each(function ()
