@@ -8,7 +8,9 @@ local routers = {}
 -- Elements that give on what they take: text, what fills it in by chance (up to a
 -- number, or one of a list), what they change by chance ("ends": addresses and ports,
 -- "numbers": IP identification), and `of`: a router has some such elements (GROUPS),
--- since others can't be divided with them. `is`: "fragmenter", "queue" or "ports" (it
+-- since others can't be divided with them. `asks`: what they do follows from the ends,
+-- so that they can't be behind what changes those by chance (SetTCPChecksum puts a sum
+-- into the text of what isn't TCP). `is`: "fragmenter", "queue" or "ports" (it
 -- asks what a first fragment alone has): a router with all of these has no order of a
 -- flow's packets, since some wait in the queue that fragments don't come to.
 local SIMPLE = {
@@ -16,7 +18,8 @@ local SIMPLE = {
   {"DecIPTTL"}, {"IPMirror"}, {"Queue(2000) -> Unqueue", is = "queue"},
   {"CheckLength(1400)"},
   {"IPFilter(allow tcp, allow udp, drop all)"},
-  {"IPFilter(deny dst port 80, allow all)"}, {"SetTCPChecksum"}, {"SetIPChecksum"},
+  {"IPFilter(deny dst port 80, allow all)"}, {"SetTCPChecksum", asks = true},
+  {"SetIPChecksum"},
   {"AggregateIP(ip src/24)"}, {"AggregateLength"},
   {"IPFragmenter(600)", is = "fragmenter"},
   {"FixIPSrc(10.0.0.9)"}, {"IPReassembler", of = "fragments"},
@@ -44,9 +47,8 @@ local SIMPLE = {
 local GROUPS = {{answers = true}, {pairs = true, fragments = true},
   {fragments = true, others = true}}
 
--- And those that give packets on in several ways. `asks`: by ends, so that it can't be
--- behind what changes them by chance. Behind a Tee a flow's packets, which are twice
--- there, have no order.
+-- And those that give packets on in several ways. Behind a Tee a flow's packets, which
+-- are twice there, have no order.
 local BRANCHES = {
   {"IPClassifier(tcp, udp, -)", 3},
   {"IPClassifier(icmp type echo, -)", 2, is = "ports"},
@@ -69,6 +71,7 @@ local chain
 local function fits(g, entry)
   return (not entry.of or g.group[entry.of])
     and not (entry.changes == "numbers" and g.changes.numbers)
+    and not (entry.asks and g.changes.ends)
 end
 
 local function simple(g, from, name)
