@@ -16,8 +16,8 @@ def test_nil_sent(tmp_path):
         "class": PUSH % "link.transmit(output, nil)", "more": ""})
     result = perigee("--eal", "--no-huge", "run", "wrong.lua", cwd=tmp_path)
     assert result.returncode == 1
-    assert re.match(r"perigee: app 'bad': in push\(\): wrong.lua:10: link.transmit: nil "
-                    r"isn't a packet\n", result.stderr), result.stderr
+    assert re.match(r"perigee: app 'bad': in push\(\): wrong.lua:10: link.transmit: "
+                    r"argument 2 is nil; it takes a packet\n", result.stderr), result.stderr
     account(result.stdout)
 
 
