@@ -27,6 +27,15 @@ def state_folder():
         yield
 
 
+@pytest.fixture(autouse=True)
+def all_cpus():
+    """A test that keeps itself to some CPUs, as benchmarks do, leaves the others to the
+    next."""
+    cpus = os.sched_getaffinity(0)
+    yield
+    os.sched_setaffinity(0, cpus)
+
+
 @pytest.fixture
 def scratch():
     """A directory for large files, removed at the end (pytest keeps tmp_path), that can be
