@@ -20,9 +20,9 @@ LOOK_S = 0.05
 
 def eal_arguments(ports=1):
     """For a peer: memory as Perigee takes it now, and null ports."""
-    memory = [word for word in measure.eal_arguments() if word == "--no-huge"]
-    size = ["-m", "512"] if memory else []
-    return ["--in-memory", *memory, *size, "--no-pci", "--no-telemetry",
+    without = "--no-huge" in measure.eal_arguments()  # which --in-memory doesn't bear
+    memory = ["--no-shconf", "--no-huge", "-m", "512"] if without else ["--in-memory"]
+    return [*memory, "--no-pci", "--no-telemetry",
             "--file-prefix=peer-%d" % os.getpid(), "--log-level=error",
             *("--vdev=" + NULL % i for i in range(ports))]
 
