@@ -280,7 +280,8 @@ def test_without_large_pages_it_says_so_and_keeps_all(environment, tmp_path):
 def test_files_that_somebody_has_changed_are_read_within_bounds(tmp_path):
     fuzz, folder = tmp_path / "fuzz_keep", tmp_path / "files"
     sources = [ROOT / "test/fuzz_keep.c"]
-    sources += [ROOT / f"src/net/keep/{name}.c" for name in ("keep", "former", "restore")]
+    sources += [ROOT / f"src/net/keep/{name}.c"
+                for name in ("keep", "former", "recall", "restore")]
     sources += [ROOT / f"src/net/flow/{name}.c"
                 for name in ("table", "index", "hints", "records", "memory")]
     built = run("cc", "-std=gnu11", "-O1", "-g", "-Wall", "-fsanitize=address,undefined",

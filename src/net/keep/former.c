@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The records of a process that has ended, which the next one takes over one by one: each
- * when its key is looked up, and the others in steps. Its file is mapped, and what it
- * says is checked where it is read: numbers are less than the file has records, a record is copied
- * before it is checked, and no index or list in the file is followed. Hints name numbers
- * only.
+ * when its key is looked up (recall.c), and the others in steps. Its file is mapped, and
+ * what it says is checked where it is read: numbers are less than the file has records, a
+ * record is copied before it is checked, and no index or list in the file is followed.
  *
  * The steps go through all records twice: they are put into buckets by when they go, then
  * taken from the last to the first, so that each is the oldest of its list.
@@ -12,19 +11,15 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "../flow/find.h"
-#include "../flow/hints.h"
-#include "former.h"
+#include "former_record.h"
 
 enum {
-  BITS = 64, BLOCK = 512, PER_OCTAVE = 8, LATEST = FORMER_BUCKETS - 1,
+  PER_OCTAVE = 8, LATEST = FORMER_BUCKETS - 1,
   SHRINK = 256 << 10 /* bytes that the kernel takes back at once */
 };
 
@@ -126,34 +121,22 @@ void pg_keep_former_close(struct keep_former *f)
 uint64_t pg_keep_former_count(const struct keep_former *f)
 {
   uint64_t n = 0;
-  for (uint32_t i = 0; i < f->top; i += BITS)
-    n += (uint64_t)__builtin_popcountll(f->in_use[i / BITS]);
+  for (uint32_t i = 0; i < f->top; i += FORMER_BITS)
+    n += (uint64_t)__builtin_popcountll(f->in_use[i / FORMER_BITS]);
   return n;
-}
-
-static bool is_in_use(const struct keep_former *f, uint32_t number)
-{
-  return number > 0 && number < f->top && f->in_use[number / BITS] >> number % BITS & 1;
-}
-
-static const uint8_t *record_of(const struct keep_former *f, uint32_t number)
-{
-  return f->record + (uint64_t)number * f->size;
 }
 
 /* Nobody asks for the record again. */
 static void take_out(struct keep_former *f, uint32_t number)
 {
-  f->in_use[number / BITS] &= ~((uint64_t)1 << number % BITS);
+  f->in_use[number / FORMER_BITS] &= ~((uint64_t)1 << number % FORMER_BITS);
 }
-
-/* By key ---------------------------------------------------------------------------- */
 
 /* A copy is put into the table; then the record goes. In this order: a process that is
  * killed between the two leaves it twice. */
-static void use(struct keep_former *f, uint32_t number)
+void pg_keep_former_use(struct keep_former *f, uint32_t number)
 {
-  memcpy(f->copy, record_of(f, number), f->size);
+  memcpy(f->copy, former_record(f, number), f->size);
   if (f->own && !f->own(f->context, f->copy)) {
     take_out(f, number);
     return;
@@ -166,117 +149,12 @@ static void use(struct keep_former *f, uint32_t number)
   take_out(f, number);
 }
 
-static const struct flow_hint_header *header_of(const struct keep_former *f)
-{
-  return (const struct flow_hint_header *)f->hints;
-}
-
-/* Use the record that the entry `number` of an index was of, if that key is there. */
-static bool use_hint(struct keep_former *f, uint32_t number, const struct flow_index *x,
-                     const void *key)
-{
-  uint32_t record = number >> x->key_shift, which = number & x->key_shift;
-  if (!is_in_use(f, record) ||
-      !flow_same_key(record_of(f, record) + x->key_at + which * x->key_size, key,
-                     x->key_size))
-    return false;
-  use(f, record);
-  return true;
-}
-
-static uint32_t found(struct keep_former *f, const struct flow_index *x, const void *key)
-{
-  f->busy = true;
-  uint32_t number = pg_flow_index_find(x, key, pg_flow_index_hash(x, key));
-  f->busy = false;
-  return number;
-}
-
-static uint32_t levels_of(const struct keep_former *f)
-{
-  uint32_t levels = 0;
-  while (levels < HINT_LEVELS &&
-         HINT_HEADER + (uint64_t)hint_first(levels + 1) * sizeof(struct flow_hint_line)
-           <= f->hints_size)
-    levels++;
-  return levels;
-}
-
-static uint32_t recall_from(struct keep_former *f, struct flow_index *x, const void *key)
-{
-  const struct flow_hint_line *line =
-    (const struct flow_hint_line *)(f->hints + HINT_HEADER);
-  uint32_t hash = flow_hash_of(header_of(f)->secret, key, x->key_size);
-  for (uint32_t level = levels_of(f); level-- > 0;) {
-    const struct flow_hint_line *pair = &line[hint_line(level, hash)];
-    for (uint32_t i = 0; i < 2 * HINT_PLACES; i++) {
-      const struct flow_hint_line *one = &pair[i / HINT_PLACES];
-      uint32_t place = i % HINT_PLACES, number;
-      if (one->tag[place] == hint_tag(hash) && one->number[place] &&
-          use_hint(f, one->number[place], x, key) && (number = found(f, x, key)))
-        return number;
-    }
-  }
-  return 0;
-}
-
-static uint32_t recall(struct flow_former *ask, struct flow_index *x, const void *key)
-{
-  struct keep_former *f = (struct keep_former *)ask;
-  uint32_t number = 0;
-  for (struct keep_former *one = f; one; one = one->next)
-    if (one->busy)
-      return 0;
-  for (; f && !number; f = f->next)
-    if (!f->ask.forget)
-      number = recall_from(f, x, key);
-  return number;
-}
-
-/* There are hints in that file about the file with that inode. False: they can't be
- * used. */
-bool pg_keep_former_hints(struct keep_former *f, int fd, uint64_t inode)
-{
-  struct stat s;
-  if (fstat(fd, &s) || !S_ISREG(s.st_mode) || s.st_uid != geteuid() ||
-      s.st_mode & 077 || s.st_nlink > 1 || s.st_size < HINT_HEADER ||
-      (uint64_t)s.st_blocks * BLOCK < (uint64_t)s.st_size) /* holes need memory */
-    return false;
-  f->hints_size = (uint64_t)s.st_size;
-  f->hints = map(fd, f->hints_size, PROT_READ, MAP_SHARED);
-  if (!f->hints)
-    return false;
-  const struct flow_hint_header *h = header_of(f);
-  if (!memcmp(h->magic, "PGHINTS", 8) && h->version == HINT_VERSION &&
-      h->size == sizeof *h && h->inode == inode && h->complete == 1) {
-    f->hints_file = f->file < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    f->hints_left = f->hints_size;
-    return true;
-  }
-  munmap(f->hints, f->hints_size);
-  f->hints = NULL;
-  return false;
-}
-
-/* The index asks for keys that it hasn't. */
-void pg_keep_former_ask(struct keep_former *f, struct flow_index *x)
-{
-  if (f->indexes == FORMER_INDEXES ||
-      x->key_at + (x->key_shift + 1) * (uint64_t)x->key_size > f->size)
-    return;
-  f->ask.recall = recall;
-  f->index[f->indexes++] = x;
-  x->former = &f->ask;
-}
-
-/* All of them ----------------------------------------------------------------------- */
-
 /* By how much is left, in parts of octaves: 512 buckets are all that there may be. */
 static uint32_t bucket_of(const struct keep_former *f, uint32_t number)
 {
   int64_t left;
   if (f->age_at == FLOW_NO_AGE ||
-      __builtin_sub_overflow(pg_keep_expiry(record_of(f, number), f->age_at), f->now,
+      __builtin_sub_overflow(pg_keep_expiry(former_record(f, number), f->age_at), f->now,
                              &left) || left <= 0)
     return 0;
   uint32_t octave = 63 - (uint32_t)__builtin_clzll((uint64_t)left);
@@ -291,9 +169,9 @@ static uint32_t fill_buckets(struct keep_former *f, uint32_t most)
 {
   uint32_t n = 0;
   for (; n < most && f->at < f->top; n++) {
-    uint64_t bits = f->in_use[f->at / BITS] >> f->at % BITS;
+    uint64_t bits = f->in_use[f->at / FORMER_BITS] >> f->at % FORMER_BITS;
     if (!bits) {
-      f->at = (f->at / BITS + 1) * BITS;
+      f->at = (f->at / FORMER_BITS + 1) * FORMER_BITS;
       continue;
     }
     f->at += (uint32_t)__builtin_ctzll(bits);
@@ -322,7 +200,7 @@ static uint32_t next_number(struct keep_former *f, uint32_t *most)
     }
     (*most)--;
     *head = f->chain[number];
-    if (is_in_use(f, number))
+    if (former_has(f, number))
       return number;
   }
   f->done = f->at >= f->top && f->bucket == 0;
@@ -338,7 +216,7 @@ const void *pg_keep_former_next(struct keep_former *f, uint32_t most)
   f->last = next_number(f, &most);
   if (!f->last)
     return NULL;
-  memcpy(f->copy, record_of(f, f->last), f->size);
+  memcpy(f->copy, former_record(f, f->last), f->size);
   return f->copy;
 }
 
@@ -346,8 +224,8 @@ const void *pg_keep_former_next(struct keep_former *f, uint32_t most)
 void pg_keep_former_see(const struct keep_former *f, keep_see see, void *context)
 {
   for (uint32_t i = 1; i < f->top; i++)
-    if (is_in_use(f, i)) {
-      memcpy(f->copy, record_of(f, i), f->size);
+    if (former_has(f, i)) {
+      memcpy(f->copy, former_record(f, i), f->size);
       if (!f->own || f->own(context, f->copy))
         see(context, f->copy);
     }
@@ -358,6 +236,6 @@ bool pg_keep_former_step(struct keep_former *f, int64_t now, uint32_t most)
 {
   f->now = now;
   for (uint32_t number; (number = next_number(f, &most));)
-    use(f, number);
+    pg_keep_former_use(f, number);
   return !f->done && !f->ask.forget;
 }
