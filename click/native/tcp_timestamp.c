@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Finds TCP's timestamps option among others (RFC 9293, section 3.1), within the header.
+ * TCP's timestamps option (RFC 7323, section 3), read and rewritten.
  */
 #include "../../src/net/checksum/sum.h"
+#include "../../src/net/wire/tcp_options.h"
 #include "rewrite_key.h"
 #include "tcp_timestamp.h"
 
-enum {
-  HEADER = 20, OFFSET = 12, /* where the data offset is */
-  END = 0, NOTHING = 1, TIMESTAMPS = 8, OPTION_BYTES = 10, VALUE = 2
-};
+enum { VALUE = 2 }; /* where an option's is */
 
 /* Where the option's TSval is; 0: nowhere. */
 static uint32_t find(const uint8_t *tcp, int32_t length)
 {
-  int32_t end = (tcp[OFFSET] >> 4) * 4, at = HEADER;
-  if (end > length)
-    end = length;
-  while (at < end && tcp[at] != END) {
-    if (tcp[at] == NOTHING) {
-      at++;
-      continue;
-    }
-    if (at + 1 >= end || tcp[at + 1] < VALUE || at + tcp[at + 1] > end)
-      return 0;
-    if (tcp[at] == TIMESTAMPS && tcp[at + 1] == OPTION_BYTES)
-      return (uint32_t)at + VALUE;
-    at += tcp[at + 1];
-  }
+  int32_t header = (tcp[TCP_OFFSET] >> 4) * 4;
+  const uint8_t *o = tcp + TCP_HEADER, *end = tcp + (header < length ? header : length);
+  for (uint32_t n = 0; (o = option_from(o, end, &n)); o += n)
+    if (*o == TCP_TIMESTAMPS && n == TCP_TIMESTAMPS_BYTES)
+      return (uint32_t)(o - tcp) + VALUE;
   return 0;
 }
 
@@ -35,7 +24,7 @@ bool pg_tcp_timestamp(const struct packet *p, struct click_tcp_timestamp *t)
 {
   struct view v;
   if (!look(p, &v) || v.ip->version_ihl >> 4 != 4 || v.ip->next_proto_id != TCP ||
-      !v.first || v.length < HEADER)
+      !v.first || v.length < TCP_HEADER)
     return false;
   t->at = find(v.l4, v.length);
   if (!t->at)

@@ -7,29 +7,17 @@
 
 #include "../../native/api.h"
 #include "../checksum/checksum.h"
+#include "../wire/tcp_options.h"
 #include "../wire/wire.h"
 #include "stream.h"
 
 enum { PROTOCOL_TCP = 6, FRAGMENTED = 0x3fff, IP4_TTL = 8, TCP_WINDOW = 14 };
-enum { END_OF_OPTIONS = 0, NO_OPTION = 1, MSS = 2, SACK_PERMITTED = 4 };
-enum { MSS_LENGTH = 4, SACK_LENGTH = 2 };
 
-/* The option behind `at`, or NULL; *n: its bytes. Ends where the header does. */
-static uint8_t *option(uint8_t *at, uint8_t *end, uint32_t *n)
+static uint32_t mss_of(const uint8_t *tcp, const uint8_t *end)
 {
-  if (at >= end || *at == END_OF_OPTIONS)
-    return NULL;
-  *n = *at == NO_OPTION ? 1 : at + 1 < end ? at[1] : 0;
-  if (*n == 0 || (*at != NO_OPTION && *n < 2) || *n > (uint32_t)(end - at))
-    return NULL;
-  return at;
-}
-
-static uint32_t mss_of(uint8_t *tcp, uint8_t *end)
-{
-  uint32_t n;
-  for (uint8_t *o = tcp + TCP_HEADER; (o = option(o, end, &n)); o += n)
-    if (*o == MSS && n == MSS_LENGTH)
+  uint32_t n = 0;
+  for (const uint8_t *o = tcp + TCP_HEADER; (o = option_from(o, end, &n)); o += n)
+    if (*o == TCP_MSS && n == TCP_MSS_BYTES)
       return get16(o + 2);
   return 0;
 }
@@ -83,11 +71,11 @@ bool pg_stream_sound(const struct packet *p, const struct stream_segment *s)
  * there? */
 bool pg_stream_refuse_sack(struct packet *p, const struct stream_segment *s)
 {
-  uint32_t n;
-  uint8_t *end = at(p, s->payload);
-  for (uint8_t *o = at(p, s->tcp + TCP_HEADER); (o = option(o, end, &n)); o += n)
-    if (*o == SACK_PERMITTED && n == SACK_LENGTH) {
-      o[0] = o[1] = NO_OPTION;
+  uint32_t n = 0;
+  uint8_t *tcp = at(p, s->tcp), *end = at(p, s->payload);
+  for (const uint8_t *o = tcp + TCP_HEADER; (o = option_from(o, end, &n)); o += n)
+    if (*o == TCP_SACK_PERMITTED && n == TCP_SACK_PERMITTED_BYTES) {
+      memset(tcp + (o - tcp), OPTION_NOTHING, n);
       return true;
     }
   return false;

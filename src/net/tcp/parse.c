@@ -6,10 +6,9 @@
 
 #include "../../native/api.h"
 #include "../checksum/checksum.h"
+#include "../wire/tcp_options.h"
 #include "internal.h"
 
-enum { OPTION_END, OPTION_NOP, OPTION_MSS, OPTION_WINDOW, OPTION_SACK_PERMITTED,
-       OPTION_SACK };
 enum { MOST_SHIFT = 14 }; /* RFC 7323, section 2.3 */
 
 static enum parsed malformed(struct tcp_endpoint *e)
@@ -24,28 +23,17 @@ static enum parsed not_ours(struct tcp_endpoint *e)
   return PARSED_NOT;
 }
 
-/* RFC 9293, section 3.2. */
-static void read_options(const uint8_t *at, uint32_t n, struct segment *s)
+static void read_options(const uint8_t *o, const uint8_t *end, struct segment *s)
 {
-  for (uint32_t i = 0; i < n;) {
-    uint32_t kind = at[i], length = 1;
-    if (kind == OPTION_END)
-      return;
-    if (kind != OPTION_NOP) {
-      if (i + 2 > n || at[i + 1] < 2 || i + at[i + 1] > n)
-        return;
-      length = at[i + 1];
-      if (kind == OPTION_MSS && length == 4)
-        s->mss = (uint16_t)get16(at + i + 2);
-      else if (kind == OPTION_WINDOW && length == 3)
-        s->shift = (int8_t)least(at[i + 2], MOST_SHIFT);
-      else if (kind == OPTION_SACK_PERMITTED && length == 2)
-        s->sack_permitted = true;
-      else if (kind == OPTION_SACK && length >= 10)
-        s->sacks = seq_before(s->ack, get32(at + i + 2));
-    }
-    i += length;
-  }
+  for (uint32_t n = 0; (o = option_from(o, end, &n)); o += n)
+    if (*o == TCP_MSS && n == TCP_MSS_BYTES)
+      s->mss = (uint16_t)get16(o + 2);
+    else if (*o == TCP_WINDOW_SCALE && n == TCP_WINDOW_SCALE_BYTES)
+      s->shift = (int8_t)least(o[2], MOST_SHIFT);
+    else if (*o == TCP_SACK_PERMITTED && n == TCP_SACK_PERMITTED_BYTES)
+      s->sack_permitted = true;
+    else if (*o == TCP_SACK && n >= TCP_SACK_LEAST_BYTES)
+      s->sacks = seq_before(s->ack, get32(o + 2));
 }
 
 static enum parsed read_tcp(struct tcp_endpoint *e, const uint8_t *tcp, uint32_t n,
@@ -63,8 +51,7 @@ static enum parsed read_tcp(struct tcp_endpoint *e, const uint8_t *tcp, uint32_t
   s->mss = 0;
   s->shift = -1;
   s->sack_permitted = s->sacks = false;
-  if (header > TCP_HEADER)
-    read_options(tcp + TCP_HEADER, header - TCP_HEADER, s);
+  read_options(tcp + TCP_HEADER, tcp + header, s);
   s->data = tcp + header;
   s->length = n - header;
   return PARSED_SEGMENT;

@@ -6,11 +6,10 @@
 
 #include "../../native/api.h"
 #include "../checksum/sum.h"
+#include "../wire/tcp_options.h"
 #include "internal.h"
 
 enum { HOPS = 64, FILLER = 64 };
-enum { OPTION_NOP = 1, OPTION_MSS = 2, OPTION_WINDOW = 3, OPTION_SACK_PERMITTED = 4,
-       OPTION_SACK = 5 };
 
 /* What fills messages: by its place in the message, so that a receiver can check it. */
 static const uint8_t filler[FILLER + 1] =
@@ -91,21 +90,21 @@ static uint32_t write_syn_options(const struct tcp_endpoint *e,
                                   const struct tcp_connection *c, uint8_t *at)
 {
   uint32_t n = 4, shift = 0;
-  at[0] = OPTION_MSS;
-  at[1] = 4;
+  at[0] = TCP_MSS;
+  at[1] = TCP_MSS_BYTES;
   put16(at + 2, e->mtu - TCP_HEADER - (c->key.family == 4 ? IP4_HEADER : IP6_HEADER));
   if (c->state == TCPS_SYN_SENT || (c->flags & C_SACK)) {
-    at[n] = at[n + 1] = OPTION_NOP;
-    at[n + 2] = OPTION_SACK_PERMITTED;
-    at[n + 3] = 2;
+    at[n] = at[n + 1] = OPTION_NOTHING;
+    at[n + 2] = TCP_SACK_PERMITTED;
+    at[n + 3] = TCP_SACK_PERMITTED_BYTES;
     n += 4;
   }
   if (c->state == TCPS_SYN_SENT || (c->flags & C_SHIFTS)) {
     while ((e->window >> shift) > UINT16_MAX)
       shift++;
-    at[n] = OPTION_NOP;
-    at[n + 1] = OPTION_WINDOW;
-    at[n + 2] = 3;
+    at[n] = OPTION_NOTHING;
+    at[n + 1] = TCP_WINDOW_SCALE;
+    at[n + 2] = TCP_WINDOW_SCALE_BYTES;
     at[n + 3] = (uint8_t)shift;
     n += 4;
   }
@@ -126,8 +125,8 @@ static uint32_t write_sack(const struct tcp_connection *c, uint8_t *at)
     }
   if (n == 4)
     return 0;
-  at[0] = at[1] = OPTION_NOP;
-  at[2] = OPTION_SACK;
+  at[0] = at[1] = OPTION_NOTHING;
+  at[2] = TCP_SACK;
   at[3] = (uint8_t)(n - 2);
   return n;
 }
