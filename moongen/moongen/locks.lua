@@ -2,7 +2,7 @@
 -- Locks, barriers and plain memory that all tasks see: the C library's mutexes and
 -- conditions, in memory that is never freed, since other tasks may have pointers to it.
 
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 

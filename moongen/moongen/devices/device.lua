@@ -3,7 +3,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local config = require("moongen.devices.config")
 local failure = require("core.failure")
 local links = require("moongen.devices.links")

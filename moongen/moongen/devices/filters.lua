@@ -4,7 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local device = require("moongen.devices.device")
 local failure = require("core.failure")
 local integer = require("moongen.integer")

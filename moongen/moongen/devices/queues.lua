@@ -3,7 +3,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 require("moongen.memory.buffers") -- struct mg_buffers
 local checked = require("moongen.checked")
 local open_files = require("moongen.tasks.open_files")

@@ -3,7 +3,7 @@
 -- them, or of what is passed to them. Each prints its rates about once a second, and
 -- the totals at the end (measure.formats). Bytes include the 4 of the CRC.
 
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local ffi = require("ffi")
 local clock = require("moongen.clock")
 local formats = require("moongen.measure.formats")

@@ -3,7 +3,7 @@
 -- Scripts read its fields, too: `histo` (counts by value) and, after `calc`,
 -- `sortedHisto`, `numSamples`, `sum`, `avg`, `stdDev`, `minimum`, `maximum`, `quarts`.
 
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local files = require("core.lib.files")
 local log = require("moongen.log")
 local serialize = require("moongen.tasks.serialize")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The methods that rates and time stamps add to queues, devices and buffers.
 
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local ffi = require("ffi")
 local rates = require("moongen.pacing.rates")
 local stamps = require("moongen.measure.stamps")

@@ -2,7 +2,7 @@
 -- libmoon's module `stats`: makes counters, in all forms in which scripts ask for
 -- them, and runs the task that counts devices.
 
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local counters = require("moongen.measure.counters")
 local statistics = require("moongen.measure.statistics")
 local log = require("moongen.log")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- libmoon's timer: so many seconds from when it was made or reset.
 
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local clock = require("moongen.clock")
 local libmoon = require("moongen.tasks.libmoon")
 

@@ -4,7 +4,7 @@
 -- stamp counter, from before the burst that sends it to after the burst that receives
 -- it.
 
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local ffi = require("ffi")
 local memory = require("memory")
 local clock = require("moongen.clock")

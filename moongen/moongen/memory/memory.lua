@@ -4,7 +4,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local buffers = require("moongen.memory.buffers")
 local eal = require("core.eal")
 local failure = require("core.failure")

@@ -2,7 +2,7 @@
 -- MoonGen's module `software-ratecontrol`: a limiter in front of a transmit queue. It
 -- paces in the thread that sends through it, and so needs no CPU of its own.
 
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local pacer = require("moongen.pacing.pacer")
 local rates = require("moongen.pacing.rates")
 local log = require("moongen.log")

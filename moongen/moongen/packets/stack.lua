@@ -9,7 +9,7 @@ local dump = require("moongen.packets.dump")
 local headers = require("moongen.packets.headers")
 local near = require("lib.stack.nearest")
 local warn = require("moongen.packets.warn")
-local shown = require("core.lib.arguments").shown
+local shown = require("moongen.arguments").shown
 require("core.packet")
 
 -- Compiling what runs a few times takes longer than running it.

@@ -2,7 +2,7 @@
 -- A Lua state for a script: the module path, libmoon's globals, and the script's top
 -- level. The main thread has one, and each task.
 
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")
 local globals = require("moongen.script.globals")

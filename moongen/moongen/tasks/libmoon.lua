@@ -3,7 +3,7 @@
 -- and tasks. All may be called with a dot or a colon.
 
 local C = require("core.declare")("native/moongen.h")
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local clock = require("moongen.clock")
 local failure = require("core.failure")
 local ends = require("moongen.tasks.ends")

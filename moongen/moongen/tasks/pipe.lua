@@ -2,7 +2,7 @@
 -- libmoon's module `pipe`: slow pipes take any values, fast pipes pointers, packet
 -- rings packets.
 
-local arguments = require("core.lib.arguments")
+local arguments = require("moongen.arguments")
 local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local eal = require("core.eal")

@@ -5,12 +5,13 @@
 -- would read and write outside. An index that is a constant is looked at when code is
 -- compiled.
 
+local C = require("core.native")
 local ffi = require("ffi")
 local shown = require("core.lib.arguments").shown
 
 local cells = {}
 
-local ROOM = 10240 -- PACKET_MAX_PAYLOAD: bytes of a packet at most
+local ROOM = tonumber(C.PACKET_MAX_PAYLOAD) -- bytes of a packet at most
 
 local type, tonumber = type, tonumber -- a global costs side traces loads
 
