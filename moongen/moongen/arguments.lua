@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Methods of libmoon's objects say what they take (core.lib.arguments): tests are in front
--- of them, which compiled code knows the answers to.
+-- Methods of libmoon's objects say what they take (core.lib.arguments): tests are in
+-- front of them, which compiled code knows the answers to.
 
 local ffi = require("ffi")
 local general = require("core.lib.arguments")
