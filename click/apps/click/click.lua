@@ -180,6 +180,13 @@ function M.progress(names)
   return states
 end
 
+--- Raise a failure if a file that these apps have read is damaged where it ends.
+function M.check_files(names)
+  for _, name in ipairs(names) do
+    if running[name] then run_out.check(running[name].router) end
+  end
+end
+
 -- For the thread with the scripts:
 
 --- Ask the app `name` to stop, `n` times; has it stopped for good?

@@ -259,7 +259,13 @@ function Device:reads_file()
   if self:shared_number() then return nil end
   local app = self:app()
   if app and not (app:ends() and app:reads()) then return nil end
-  return not app or not app:ended()
+  return not app or not app:over()
+end
+
+--- Raise a failure if what it has read is damaged.
+function Device:check_file()
+  local app = self:app()
+  if app and app:ends() then app:ended() end
 end
 
 return devices

@@ -232,6 +232,11 @@ function Receiving:reads_file()
   return self.device:reads_file()
 end
 
+--- Raise a failure if what has been read is damaged.
+function Receiving:check_file()
+  if self.device then self.device:check_file() end
+end
+
 local CACHED = 32 -- packets that the first cache holds, with their annotations
 
 -- How many packets it takes at once, unless BURST says; nil: a full burst.

@@ -2,10 +2,10 @@
 -- The end of a router that reads files by way of devices: it stops when all of them
 -- have ended and what they have brought has gone its way, through queues, too.
 --
--- Elements report it by two methods. reads_file(): true while a file is still to be
--- read, false when it has ended, nil if there is none. backlog(): how many packets it
--- holds that are to go on. Those of a queue that nobody pulls any more stay where they
--- are.
+-- Elements report it by these methods. reads_file(): true while a file is still to be
+-- read, false when it has ended, nil if there is none. check_file(), optional, raises a
+-- failure if it is damaged where it ends. backlog(): how many packets it holds that are
+-- to go on. Those of a queue that nobody pulls any more stay where they are.
 
 local link = require("core.link")
 local pull_paths = require("click.router.pull_paths")
@@ -71,6 +71,13 @@ function run_out.state(router)
   return run_out.is_waiting(router) and "passing on" or "over"
 end
 
+--- Raise a failure if a file that the router has read is damaged where it ends.
+function run_out.check(router)
+  for _, e in ipairs(readers_of(router)) do
+    if e.check_file then e:check_file() end
+  end
+end
+
 --- Stop the router when it is over. (Parts of one router are asked by who runs them.)
 function run_out.watch(router)
   if router.options.is_part then return end
@@ -78,7 +85,9 @@ function run_out.watch(router)
     local state = run_out.state(router)
     if state == "reading" or state == "passing on" then return end
     router:poll(run_out, nil)
-    if state == "over" then router:stop() end
+    if state ~= "over" then return end
+    run_out.check(router)
+    router:stop()
   end)
 end
 

@@ -21,6 +21,7 @@ local control_sockets = require("program.click.control_sockets")
 local dividable = require("core.cpus.dividable")
 local division = require("click.threads.division")
 local engine = require("core.app")
+local failure = require("core.failure")
 local joined = require("program.click.joined")
 local placement = require("core.cpus.placement")
 local steering = require("program.click.steering")
@@ -140,23 +141,28 @@ local function app_of(i) return "click_" .. i end
 
 local BESIDE, ASK_SECONDS = "click_0", 0.05
 
+-- Is nothing on its way? And if so, what is wrong with a file, a failure.
 local function all_rest(cpus)
-  if not engine.finished() then return false end
+  local sound, finished = pcall(engine.finished)
+  if not sound and not failure.is(finished) then error(finished, 0) end
+  if not finished then return false end
   for i, cpu in ipairs(cpus) do
     local states = workers.call(cpu, "apps.click.click", "progress", {app_of(i)})
     if states["passing on"] or states.starting then return false end
   end
-  return true
+  return true, not sound and finished or nil
 end
 
 -- Have the files come to their end, and is nothing on its way? To be called again and
--- again: what a copy held may leave it between the two looks of one call.
+-- again: what a copy held may leave it between the two looks of one call. Raises a
+-- failure if one is damaged where it ends.
 local function end_of_files(cpus)
   local before = false
   return function ()
-    local over = all_rest(cpus)
+    local over, damage = all_rest(cpus)
     local sure = over and before
     before = over
+    if sure and damage then error(damage, 0) end
     return sure
   end
 end

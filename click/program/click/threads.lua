@@ -165,11 +165,17 @@ end
 
 -- Are the files that the parts read at their end, and nothing is on its way any more?
 -- To be called again and again: a part rests for longer than packets need from one
--- thread to another when it does so twice.
+-- thread to another when it does so twice. Raises a failure if one is damaged there.
 local function end_of_files(by_cpu, has_main)
-  local before = false
+  local before, here = false, has_main and {app_of(0)} or {}
+  local function check()
+    click.check_files(here)
+    for cpu, names in pairs(by_cpu) do
+      workers.call(cpu, "apps.click.click", "check_files", names)
+    end
+  end
   return function ()
-    local all = click.progress(has_main and {app_of(0)} or {})
+    local all = click.progress(here)
     for cpu, names in pairs(by_cpu) do
       local states = workers.call(cpu, "apps.click.click", "progress", names)
       for state, n in pairs(states) do all[state] = (all[state] or 0) + n end
@@ -178,6 +184,7 @@ local function end_of_files(by_cpu, has_main)
       and not (all.reading or all["passing on"] or all.starting)
     local sure = over and before
     before = over
+    if sure then check() end
     return sure
   end
 end

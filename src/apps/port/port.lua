@@ -251,6 +251,12 @@ function Port:ended()
   return self:ends() and self.kind.ended(self.port, self.description)
 end
 
+--- The same, but raises nothing: a damaged file has its end there. What it brought may
+--- be on its way still.
+function Port:over()
+  return self:ends() and self.kind.over(self.port)
+end
+
 --- The file that it reads, or nil.
 function Port:reads()
   return self.kind.reads and self.kind.reads(self.description) or nil

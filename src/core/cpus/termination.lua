@@ -5,6 +5,7 @@
 -- of F. Mattern, "Algorithms for distributed termination detection", 1987).
 
 local C = require("core.native")
+local failure = require("core.failure")
 local link = require("core.link")
 local pool = require("core.pool")
 
@@ -15,7 +16,8 @@ local PERIOD_SECONDS = 0.005
 -- Names of the apps that read files, of that configuration.
 local readers, readers_of = {}, nil
 
--- An app whose ends() says so reads something that ends; ended() tells when it has.
+-- An app whose ends() says so reads something that ends; ended() tells when it has, and
+-- may raise a failure: what is read is damaged there. over(), if it has that, doesn't.
 local function find_readers(engine)
   if engine.configuration == readers_of then return readers end
   readers, readers_of = {}, engine.configuration
@@ -28,7 +30,8 @@ end
 local function is_idle(engine)
   for _, name in ipairs(find_readers(engine)) do
     local app = engine.app_table[name] -- or what has taken its place (core.on_error)
-    if app.ended and not app:ended() then return false end
+    local is_over = app.over or app.ended
+    if is_over and not is_over(app) then return false end
   end
   for _, l in pairs(engine.link_table) do
     if not link.empty(l) then return false end
@@ -36,17 +39,31 @@ local function is_idle(engine)
   return true
 end
 
---- Has the graph of this state's `engine` ended, when there are no workers?
+-- Raise a failure if something that has been read is damaged.
+local function check(engine)
+  for _, name in ipairs(find_readers(engine)) do
+    local app = engine.app_table[name]
+    if app.over then app:ended() end
+  end
+end
+
+--- Has the graph of this state's `engine` ended, when there are no workers? Raises a
+--- failure if it has, by a damaged file.
 function termination.alone(engine)
-  return #find_readers(engine) > 0 and is_idle(engine)
+  if #find_readers(engine) == 0 or not is_idle(engine) then return false end
+  check(engine)
+  return true
 end
 
 --- What is true of this state's `engine`: {ends = does an app read something that
---- ends?, idle = have all those ended, and are the links empty?, handed =, taken = how
---- many packets went to other workers, and came from them}.
+--- ends?, idle = have all those ended, and are the links empty?, damage = what is wrong
+--- with one, handed =, taken = how many packets went to other workers, and came from
+--- them}.
 function termination.here(engine)
-  local fl = pool.freelist
-  return {ends = #find_readers(engine) > 0, idle = is_idle(engine),
+  local fl, idle, sound, damage = pool.freelist, is_idle(engine), true, nil
+  if idle then sound, damage = pcall(check, engine) end
+  return {ends = #find_readers(engine) > 0, idle = idle,
+          damage = not sound and tostring(damage) or nil,
           handed = tonumber(fl.handed), taken = tonumber(fl.taken)}
 end
 
@@ -72,6 +89,7 @@ local function ask(engine, workers)
     local answer = answer_of(worker)
     if not (answer and answer.idle) then return nil end
     sum.ends = sum.ends or answer.ends or worker.dead ~= nil
+    sum.damage = sum.damage or answer.damage
     sum.handed, sum.taken = sum.handed + answer.handed, sum.taken + answer.taken
   end
   return sum
@@ -90,7 +108,7 @@ local next_time = 0
 
 --- Has the graph of `engine` and of the `workers` ended? `retired` are {handed =,
 --- taken =} of workers that are no more, rings() is core.cpus.rings.list. Looks
---- 200 times a second at most. Raises a failure if a file is damaged.
+--- 200 times a second at most. Raises a failure if it has, by a damaged file.
 function termination.everywhere(engine, workers, retired, rings)
   if C.pg_monotonic() < next_time then return false end
   next_time = C.pg_monotonic() + PERIOD_SECONDS
@@ -100,8 +118,11 @@ function termination.everywhere(engine, workers, retired, rings)
     + tonumber(retired.handed) - tonumber(retired.taken) - stranded(workers, rings())
   if on_their_way ~= 0 then return false end
   local second = ask(engine, workers)
-  return second ~= nil and second.handed == first.handed
-    and second.taken == first.taken
+  if not second or second.handed ~= first.handed or second.taken ~= first.taken then
+    return false
+  end
+  if second.damage then failure.raise("%s", second.damage) end
+  return true
 end
 
 return termination

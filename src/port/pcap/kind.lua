@@ -77,6 +77,8 @@ function pcap.reads(port) return port.rx end
 
 function pcap.ends(port) return port.loop ~= 1 end
 
+function pcap.over(device_port) return C.pg_pcap_over(device_port) end
+
 function pcap.ended(device_port, port)
   local ended = C.pg_pcap_ended(device_port)
   if ended < 0 then

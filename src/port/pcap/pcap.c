@@ -256,8 +256,14 @@ int pg_pcap_create(struct port *port)
   return p->writes ? 0 : -1;
 }
 
-/* Has it come to its file's end (if it reads one)? -1 and pg_error(): the file is
- * damaged there. */
+/* Has it come to its file's end (if it reads one), or to where that is damaged? */
+bool pg_pcap_over(const struct port *port)
+{
+  const struct pcap_port *p = port->state;
+  return !p->reads || p->in.state == ENDED || p->in.state == DAMAGED;
+}
+
+/* The same; -1 and pg_error(): the file is damaged there. */
 int pg_pcap_ended(const struct port *port)
 {
   struct pcap_port *p = port->state;
