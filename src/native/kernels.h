@@ -13,6 +13,7 @@ struct link;
 
 /* flows.c */
 uint32_t pg_flow_hash(const struct packet *p);
+uint32_t pg_rss_hash(const struct packet *p);
 uint32_t pg_tuple_hash(uint32_t source, uint32_t destination, uint32_t ports);
 uint32_t pg_bucket_of(uint32_t hash);
 uint32_t pg_copy_of(uint32_t hash, uint32_t n);

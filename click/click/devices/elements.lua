@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What elements have in common that receive from devices and send to them by way of
--- Perigee's ports (click.devices): how they are wired, what they do with packets, what
--- they describe the device.
+-- Perigee's ports (click.devices): their links, what they do with packets, handlers.
 
 local devices = require("click.devices.device")
 local element = require("click.element")
@@ -18,7 +17,7 @@ local device_elements = {}
 
 local TYPE, TIMESTAMP = note.PACKET_TYPE, note.TIMESTAMP
 local HOST, BROADCAST, MULTICAST = note.HOST, note.BROADCAST, note.MULTICAST
-local OTHERHOST, PAINT = note.OTHERHOST, note.PAINT
+local OTHERHOST, PAINT, AGGREGATE = note.OTHERHOST, note.PAINT, note.AGGREGATE
 local words_t, halves_t = ffi.typeof("const int32_t *"), ffi.typeof("const uint16_t *")
 local ETHER = link_layers.number("ETHER")
 
@@ -201,6 +200,7 @@ local function look_closely(self, p)
   if self.timestamps then p.note64[TIMESTAMP] = turn_stamp(self) end
   if self.typed then p.note8[TYPE] = packet_type(self, p.data) end
   if self.paint then p.note8[PAINT] = self.paint end
+  if self.hashed then p.note32[AGGREGATE] = C.pg_rss_hash(p) end
   if self.force_ip and not link_layers.find_ip(p, ETHER) then
     if self.noutputs > 1 then return p, 2 end
     return nil, 2
@@ -210,7 +210,8 @@ end
 
 function Receiving:make_process()
   if not self.active then return function () return nil, 1 end end
-  local closely = self.timestamps or self.typed or self.paint or self.force_ip
+  local closely = self.timestamps or self.typed or self.paint or self.hashed
+    or self.force_ip
   local clear = live_annotations.clearer(self.router)
   if not closely then
     if not clear then return function (_, p) return p end end
@@ -273,7 +274,7 @@ local function define(base, class)
 end
 
 --- A class of elements that receive. Fields of its instances: timestamps, typed (the
---- packet's type is noted), paint, force_ip.
+--- packet's type is noted), paint, hashed (the RSS hash is), force_ip.
 function device_elements.define_receiver(class)
   class.handlers = receiver_handlers()
   return define(Receiving, class)

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_mbuf_core.h>
+
 #include "../../net/icmp/types.h"
 #include "../../net/wire/wire.h"
 #include "../api.h"
@@ -148,6 +150,13 @@ uint32_t pg_copy_for_frame(const uint8_t *frame, uint32_t length, uint32_t n, in
 /* The hash of the packet's flow; 0 if it is neither IPv4 nor IPv6. Of fragments the
  * ports don't count, since the later ones haven't any. */
 uint32_t pg_flow_hash(const struct packet *p) { return flow_hash(p, FLOWS_BY_PORTS); }
+
+/* The hash that the device has put into a packet just received; of one whose device has
+ * none, the hash above, which is what cards compute that Perigee spreads flows by. */
+uint32_t pg_rss_hash(const struct packet *p)
+{
+  return p->ol_flags & RTE_MBUF_F_RX_RSS_HASH ? p->hash[0] : pg_flow_hash(p);
+}
 
 static inline uint32_t waiting(const struct link *link)
 {

@@ -11,7 +11,7 @@ local OF_DRIVERS = {"N_QUEUES", "NDESC", "MINTHREADS", "MAXTHREADS", "THREADOFFS
   "NUMA", "NUMA_NODE", "SCALE", "MINQUEUES", "MAXQUEUES", "CLEAR", "VERBOSE",
   "PREFETCH_SECOND"}
 local UNSUPPORTED = {"MAC", "MTU", "MODE", "FLOW_RULES_FILE", "FLOW_ISOLATE",
-  "VF_POOLS", "VF_VLAN", "PAUSE", "RSS_AGGREGATE", "RX_INTR", "MAX_RSS", "RETA_SIZE",
+  "VF_POOLS", "VF_VLAN", "PAUSE", "RX_INTR", "MAX_RSS", "RETA_SIZE",
   "POWER_MGMT", "IPCO", "TCO", "UCO", "TSO"}
 local SWITCHES = {"VLAN_FILTER", "VLAN_STRIP", "VLAN_EXTEND", "LRO", "JUMBO"}
 
@@ -26,14 +26,21 @@ local FromDPDKDevice = define_receiver{
     {"ACTIVE", "bool", default = true, keyword = true},
     {"TIMESTAMP", "bool", default = false, keyword = true},
     {"PAINT_QUEUE", "bool", default = false, keyword = true},
+    {"RSS_AGGREGATE", "bool", default = false, keyword = true},
     {"ALLOW_NONEXISTENT", "bool", default = false, keyword = true},
   }, OF_DRIVERS), UNSUPPORTED),
+  notes = [[
+With RSS_AGGREGATE true the aggregate annotation is the packet's RSS hash: the card's,
+or the one that a card would compute, of addresses and the ports of TCP, UDP and SCTP,
+by Toeplitz with a key of 0x6d5a over and over (both directions of a flow have the
+same). It is 0 of what is no IP.]],
 }
 
 function FromDPDKDevice:configure(a)
   common.warn_of_ignored(self, a, UNSUPPORTED)
   common.warn_of_wanted(self, a, SWITCHES)
   self.timestamps, self.paint_queue = a.TIMESTAMP, a.PAINT_QUEUE
+  self.hashed = a.RSS_AGGREGATE
   common.receive_from(self, a, a.PORT)
 end
 
