@@ -2,6 +2,7 @@
 -- What kinds of port need of the machine, for their `check`: what isn't there is
 -- refused with a sentence that says what to do. `roots`: see lib.hardware.sysfs.
 
+local C = require("core.native")
 local failure = require("core.failure")
 local capability = require("lib.hardware.capability")
 local files = require("lib.port.files")
@@ -68,9 +69,11 @@ function needs.interface(port, roots)
   end
 end
 
---- The port's Unix socket: one that it makes, that must be there, or that it waits for.
---- A process that stands by makes it once the other one, which may serve it, has ended.
+--- The port's Unix socket: one that it makes (unless another app of the device has),
+--- that must be there, or that it waits for. A process that stands by makes it once the
+--- other one, which may serve it, has ended.
 function needs.socket(port, makes_it, must_exist, roots)
+  if port.split and C.pg_port_shared(port.split.device) then makes_it = false end
   if makes_it and not opened.serves(port.socket) and not standby.waits() then
     no_problem(port, files.socket_taken(port.socket, roots))
   elseif must_exist then

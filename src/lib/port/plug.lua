@@ -5,6 +5,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local device = require("lib.port.device")
+local driver = require("lib.port.driver")
 local failure = require("core.failure")
 local iface = require("lib.port.iface")
 local kinds = require("lib.port.kinds")
@@ -50,8 +51,8 @@ local function start(port, device_port, kind)
     failure.raise("port '%s': %s", port.text,
       kind.not_started and kind.not_started(port, reason) or reason)
   end
-  if port.split and C.pg_port_share(device_port, port.split.device) < 0 then
-    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
+  if port.split then
+    driver.check(port, C.pg_port_share(device_port, port.split.device))
   end
 end
 

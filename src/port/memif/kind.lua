@@ -3,13 +3,12 @@
 
 local ffi = require("ffi")
 local arguments = require("lib.port.arguments")
-local failure = require("core.failure")
+local driver = require("lib.port.driver")
 local needs = require("lib.port.needs")
 
 local C = require("core.declare")("port/memif/memif.h")
 
 local MOST_DESCRIPTORS = 17 -- a ring each, and one that tells of another peer
-local descriptors = ffi.new("int32_t[?]", MOST_DESCRIPTORS)
 local MOST_SECRET = 24 -- bytes, in memif's messages
 
 -- The first line of the file that the port names; nil for none.
@@ -65,25 +64,16 @@ return {
     return ("memif %s %s %.0f"):format(port.role, port.socket, port.id)
   end,
   check = function (port, roots)
-    local made = port.split and C.pg_port_shared(port.split.device) -- by another app
-    needs.socket(port, port.role == "server" and not made, false, roots)
+    needs.socket(port, port.role == "server", false, roots)
     secret_of(port)
   end,
   open = function (device_port, port)
     if port.role == "server" then needs.free_socket(port) end
-    if C.pg_memif_open(device_port, options_of(port)) < 0 then
-      failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
-    end
+    driver.check(port, C.pg_memif_open(device_port, options_of(port)))
   end,
   full_bursts = true,
   lingers = true,
-  wake_fds = function (device_port)
-    local list = {counts = true}
-    for i = 1, C.pg_memif_descriptors(device_port, descriptors, MOST_DESCRIPTORS) do
-      list[i] = descriptors[i - 1]
-    end
-    return list
-  end,
+  wake_fds = driver.eventfds(MOST_DESCRIPTORS, C.pg_memif_descriptors),
   notify = C.pg_memif_notify,
   bench = {order = 4, receive = "memif:%s/memif,role=server", send = "memif:%s/memif",
     round = 512},

@@ -3,10 +3,8 @@
 -- netmap (netmap(4)) and our own driver (netmap.c). An interface is taken
 -- away from the kernel's stack.
 
-local ffi = require("ffi")
 local arguments = require("lib.port.arguments")
-local failure = require("core.failure")
-local log = require("core.lib.log")
+local driver = require("lib.port.driver")
 local needs = require("lib.port.needs")
 local sysfs = require("lib.hardware.sysfs")
 local unistd = require("posix.unistd")
@@ -64,23 +62,10 @@ function netmap.check(port, roots)
   end
 end
 
--- What it receives of a stack that leaves checksums to a card has none.
-local function warn_of_checksums(port)
-  if port.told_of_checksums then return end -- while it waited for its interface
-  if C.pg_iface_leaves_checksums(port.name) then
-    port.told_of_checksums = true
-    log.warning("port '%s': what local programs send over a veth pair has no checksums "
-      .. "yet, and netmap doesn't say so; turn that off at both ends with: ethtool -K "
-      .. "%s tx off", port.text, port.name)
-  end
-end
-
 function netmap.open(device_port, port)
   local is_interface = netmap.interface(port) ~= nil
-  if is_interface then warn_of_checksums(port) end
-  if C.pg_netmap_open(device_port, port.name, is_interface) < 0 then
-    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
-  end
+  if is_interface then driver.warn_of_checksums(port, port.name, "netmap") end
+  driver.check(port, C.pg_netmap_open(device_port, port.name, is_interface))
 end
 
 netmap.tend = C.pg_netmap_tend

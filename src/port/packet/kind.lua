@@ -2,10 +2,9 @@
 -- packet: a kernel interface by AF_PACKET, driven by our own driver
 -- (packet.c). The kernel keeps what it receives, too.
 
-local ffi = require("ffi")
 local arguments = require("lib.port.arguments")
 local distribute = require("core.cpus.distribute")
-local failure = require("core.failure")
+local driver = require("lib.port.driver")
 local needs = require("lib.port.needs")
 local passing = require("port.packet.passing")
 
@@ -55,10 +54,8 @@ end
 function packet.open(device_port, port)
   local sends, copies, copy, by = not port.receive_only, distribute.numbers(port.share)
   local alone = port.shared == 0 and copy == 0
-  if C.pg_packet_open(device_port, port.iface, port.ring, sends, alone, port.wait == 1,
-                      copies, copy, by) < 0 then
-    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
-  end
+  driver.check(port, C.pg_packet_open(device_port, port.iface, port.ring, sends, alone,
+    port.wait == 1, copies, copy, by))
 end
 
 --- The sockets and the ring are there then, and only join the interface.

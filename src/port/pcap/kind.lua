@@ -5,6 +5,7 @@
 local ffi = require("ffi")
 local arguments = require("lib.port.arguments")
 local distribute = require("core.cpus.distribute")
+local driver = require("lib.port.driver")
 local failure = require("core.failure")
 local files = require("lib.port.files")
 local needs = require("lib.port.needs")
@@ -54,17 +55,13 @@ function pcap.divides(port)
 end
 
 function pcap.open(device_port, port)
-  if C.pg_pcap_open(device_port, port.rx or "", port.tx or "", port.loop == 1,
-      distribute.numbers(port.share)) < 0 then
-    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
-  end
+  driver.check(port, C.pg_pcap_open(device_port, port.rx or "", port.tx or "",
+    port.loop == 1, distribute.numbers(port.share)))
 end
 
 --- Creates the file to write, or empties it.
 function pcap.begin(device_port, port)
-  if C.pg_pcap_create(device_port) < 0 then
-    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
-  end
+  driver.check(port, C.pg_pcap_create(device_port))
 end
 
 --- Ends the engine when a file can't be written, or not be read over and over.
@@ -80,11 +77,7 @@ function pcap.ends(port) return port.loop ~= 1 end
 function pcap.over(device_port) return C.pg_pcap_over(device_port) end
 
 function pcap.ended(device_port, port)
-  local ended = C.pg_pcap_ended(device_port)
-  if ended < 0 then
-    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
-  end
-  return ended == 1
+  return driver.check(port, C.pg_pcap_ended(device_port)) == 1
 end
 
 return pcap

@@ -5,6 +5,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local arguments = require("lib.port.arguments")
+local driver = require("lib.port.driver")
 local failure = require("core.failure")
 
 local ring = {
@@ -26,10 +27,9 @@ function ring.open(device_port, port)
   if side < 0 then
     failure.usage("port '%s': %s", port.text, ffi.string(C.pg_error()))
   end
-  if C.pg_port_ring(device_port, port.name, side) < 0 then
-    C.pg_ring_leave(port.name, side)
-    failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
-  end
+  local result = C.pg_port_ring(device_port, port.name, side)
+  if result < 0 then C.pg_ring_leave(port.name, side) end
+  driver.check(port, result)
   port.side = side
 end
 

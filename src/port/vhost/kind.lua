@@ -1,14 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- vhost: the host's end of a vhost-user socket.
 
-local ffi = require("ffi")
 local arguments = require("lib.port.arguments")
+local driver = require("lib.port.driver")
 local needs = require("lib.port.needs")
 
 local C = require("core.declare")("port/vhost/vhost.h")
 
 local MOST_QUEUES = 64
-local descriptors = ffi.new("int32_t[?]", MOST_QUEUES)
 
 return {
   name = "vhost", order = 9,
@@ -33,8 +32,7 @@ return {
   end,
   thing = function (port) return "vhost " .. port.socket end,
   check = function (port, roots)
-    local made = port.split and C.pg_port_shared(port.split.device) -- by another app
-    needs.socket(port, port.client == 0 and not made, false, roots)
+    needs.socket(port, port.client == 0, false, roots)
   end,
   before_open = function (port)
     if port.client == 0 then needs.free_socket(port) end
@@ -43,13 +41,7 @@ return {
   lingers = true,
   tend = C.pg_guest_tend,
   -- The eventfds that the virtual machine kicks.
-  wake_fds = function (device_port)
-    local list = {counts = true}
-    for i = 1, C.pg_guest_descriptors(device_port, descriptors, MOST_QUEUES) do
-      list[i] = descriptors[i - 1]
-    end
-    return list
-  end,
+  wake_fds = driver.eventfds(MOST_QUEUES, C.pg_guest_descriptors),
   notify = C.pg_guest_notify,
   bench = {order = 5, receive = "vhost:%s/vhost", send = "virtio-user:%s/vhost",
     round = 192, most = 128},

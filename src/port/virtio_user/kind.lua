@@ -2,15 +2,14 @@
 -- virtio-user: the guest's end of a vhost-user socket, with a device of DPDK's for each
 -- peer (virtio_user.c).
 
-local ffi = require("ffi")
 local arguments = require("lib.port.arguments")
-local failure = require("core.failure")
+local driver = require("lib.port.driver")
 local needs = require("lib.port.needs")
 local pool = require("core.pool")
 
 local C = require("core.declare")("port/virtio_user/virtio_user.h")
 
-local descriptors = ffi.new("int32_t[2]")
+local MOST_DESCRIPTORS = 2
 
 return {
   name = "virtio-user", order = 10,
@@ -31,21 +30,15 @@ return {
     if port.server == 1 then needs.free_socket(port) end
     local packets = pool.near(-1)
     pool.fill_up(packets)
-    if C.pg_virtio_user_open(device_port, port.socket, port.server == 1,
-                             port.offload == 1, port.wait == 1, packets) < 0 then
-      failure.raise("port '%s': %s", port.text, ffi.string(C.pg_error()))
-    end
+    driver.check(port, C.pg_virtio_user_open(device_port, port.socket,
+      port.server == 1, port.offload == 1, port.wait == 1, packets))
   end,
   full_bursts = true,
   lingers = true,
   -- The eventfd that the peer rings, and one that tells of another peer.
-  wake_fds = function (device_port)
-    local list = {counts = true}
-    for i = 1, C.pg_virtio_user_descriptors(device_port, descriptors) do
-      list[i] = descriptors[i - 1]
-    end
-    return list
-  end,
+  wake_fds = driver.eventfds(MOST_DESCRIPTORS, function (device_port, fds)
+    return C.pg_virtio_user_descriptors(device_port, fds)
+  end),
   notify = C.pg_virtio_user_notify,
   measured_as = "vhost", -- its other end
 }

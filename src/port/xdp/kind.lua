@@ -3,8 +3,8 @@
 
 local ffi = require("ffi")
 local arguments = require("lib.port.arguments")
+local driver = require("lib.port.driver")
 local interfaces = require("lib.hardware.interfaces")
-local log = require("core.lib.log")
 local needs = require("lib.port.needs")
 local opened = require("lib.port.opened")
 local sysfs = require("lib.hardware.sysfs")
@@ -82,17 +82,6 @@ function xdp.check(port, roots)
   needs.capabilities(port, {"CAP_NET_RAW", "CAP_NET_ADMIN", "CAP_BPF"}, roots)
 end
 
--- AF_XDP doesn't tell that a checksum is still to be computed.
-local function warn_of_checksums(port)
-  if port.told_of_checksums then return end -- while it waited for its interface
-  if C.pg_iface_leaves_checksums(port.iface) then
-    port.told_of_checksums = true
-    log.warning("port '%s': what local programs send over a veth pair has no checksums "
-      .. "yet, and AF_XDP doesn't say so; use packet:%s, or turn that off at both ends "
-      .. "with: ethtool -K %s tx off", port.text, port.iface, port.iface)
-  end
-end
-
 --- Another program is in the way. Those of Perigee share the interface, each process
 --- with queues of its own; theirs ends with the last of them, however that does
 --- (program.c).
@@ -105,7 +94,8 @@ function xdp.before_open(port)
     needs.refuse(port, "the interface has an XDP program already; to share it with "
       .. "another process of Perigee takes CAP_SYS_ADMIN")
   end
-  warn_of_checksums(port)
+  driver.warn_of_checksums(port, port.iface, "AF_XDP",
+    ("use packet:%s, or "):format(port.iface))
 end
 
 function xdp.not_started(_, reason)
