@@ -9,14 +9,13 @@ local C = require("core.declare")("native/flow_ends.h")
 local element = require("click.element")
 local note = require("click.note")
 local servers = require("click.flow.servers")
-local state = require("click.flow.state")
 
 local band = bit.band
 local read_ends, set_address = C.pg_flow_ends, C.pg_flow_set_address
 local DST_IP, TCP, SYN = note.DST_IP, 6, 2
 local NO_FLOW, NO_HEADER, NOT_SYN = 1, 2, 3
 
-local FlowIPLoadBalancer = element.define{
+local FlowIPLoadBalancer = servers.attach(element.define{
   name = "FlowIPLoadBalancer", summary = "sends each flow to one of several servers",
   division = "flow",
   processing = "h/h", handlers = balancer.handlers,
@@ -28,22 +27,15 @@ local FlowIPLoadBalancer = element.define{
   },
   drops = {"no flow", "no IPv4 header", "flow doesn't begin with SYN"}, lengthens = 0,
   reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
-  flow_state = servers.area,
-  flow_moves = true,
   notes = balancer.notes,
   differs = "Checksums follow (FastClick leaves them as they were). Unknown "
     .. "modes are errors, and the last server isn't removed.",
-}
+})
 
 function FlowIPLoadBalancer:configure(a)
   if not balancer.configure_ip(self, a) then return end
   self.verbose, self.only_syn = a.VERBOSE > 0, not a.NONSYN
   self:say("%s :: %s has %d routes", self.name, self.class.name, #a.DST)
-end
-
-function FlowIPLoadBalancer:initialize()
-  self.area_of = state.of(self)
-  balancer.start(self)
 end
 
 -- The server for a new flow; nil: the packet is dropped.
@@ -79,22 +71,6 @@ function FlowIPLoadBalancer:make_process()
     return p
   end
 end
-
---- A flow has ended.
-function FlowIPLoadBalancer:flow_ended(area)
-  if area.server > 0 then balancer.leave(self, area.server - 1, area) end
-end
-FlowIPLoadBalancer.flow_left = FlowIPLoadBalancer.flow_ended
-
---- A flow of another copy is here from now on.
-function FlowIPLoadBalancer:flow_came(area)
-  if area.server > 0 then balancer.arrive(self, area.server - 1, area) end
-end
-
---- For net.keep (click.flow.kept): each flow has its server still.
-FlowIPLoadBalancer.kept_notes = servers.kept_notes
-FlowIPLoadBalancer.kept_area = servers.kept_area
-FlowIPLoadBalancer.kept_done = servers.kept_done
 
 local FlowIPLoadBalancerReverse = element.define{
   name = "FlowIPLoadBalancerReverse", summary = "gives answers the balancer's address",

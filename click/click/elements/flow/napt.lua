@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 
+local answers = require("click.flow.answers")
 local balancer = require("click.flow.balancer")
 local C = require("core.declare")("native/flow_ends.h")
 local element = require("click.element")
@@ -17,8 +18,8 @@ local wire = require("click.net.wire")
 local read_ends, set_end, set_address = C.pg_flow_ends, C.pg_flow_set_end,
   C.pg_flow_set_address
 local swap16, DST_IP = wire.swap16, note.DST_IP
-local FORWARD, REPLY = ports.FORWARD, ports.REPLY
-local NO_FLOW, NO_PORTS, NO_MAPPING = 1, 2, 3
+local FORWARD = ports.FORWARD
+local NO_FLOW, NO_PORTS = 1, 2
 
 local FlowNAPTLoadBalancer = element.define{
   name = "FlowNAPTLoadBalancer", division = "answers",
@@ -73,6 +74,15 @@ local function begin(self, p, area)
   m.destination, m.server = self.tuple.destination, self.addresses[area.server]
   self.counts.begun = self.counts.begun + 1
   return port
+end
+
+--- For click.flow.answers: what comes from the server of the port that it goes to.
+function FlowNAPTLoadBalancer:join(area)
+  local port = swap16(self.tuple.dport)
+  if self.ports.mappings[port].server ~= self.tuple.source then return false end
+  local joined, first = self.ports:join(area, port)
+  if first then self.answered = self.answered + 1 end
+  return joined
 end
 
 --- For net.keep (click.flow.kept): each flow has its server and its port still.
@@ -132,51 +142,12 @@ end
 
 -- FlowNAPTLoadBalancerReverse --------------------------------------------------------
 
-local FlowNAPTLoadBalancerReverse = element.define{
-  name = "FlowNAPTLoadBalancerReverse", division = "answers",
+local FlowNAPTLoadBalancerReverse = answers.define{
+  name = "FlowNAPTLoadBalancerReverse", from_destination = true,
   summary = "brings answers back to FlowNAPTLoadBalancer's flows",
-  processing = "h/h", flow_state = ports.area, lengthens = 0,
-  drops = {"no flow", "no ports", "no mapping"},
-  reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER"},
   arguments = {{"LB", "element", required = true, class = "FlowNAPTLoadBalancer"}},
   notes = "Only the server of a flow is let through. It sets the destination "
     .. "annotation, too.",
 }
-
-function FlowNAPTLoadBalancerReverse:configure(a) self.balancer = a.LB end
-
-function FlowNAPTLoadBalancerReverse:initialize() self.area_of = state.of(self) end
-
---- A flow of answers has ended.
-function FlowNAPTLoadBalancerReverse:flow_ended(area)
-  self.balancer.ports:leave(area)
-end
-
--- Does a flow of answers come from the server of the port that it goes to?
-local function join(lb, area)
-  local port = swap16(lb.tuple.dport)
-  if lb.ports.mappings[port].server ~= lb.tuple.source then return false end
-  local joined, first = lb.ports:join(area, port)
-  if first then lb.answered = lb.answered + 1 end
-  return joined
-end
-
-function FlowNAPTLoadBalancerReverse:make_process()
-  local area_of, lb = self.area_of, self.balancer
-  local pool, ends, watches = lb.ports, lb.tuple, lb.watches
-  local all = pool.mappings
-  return function (_, p)
-    local area = area_of(p)
-    if not area then return nil, NO_FLOW end
-    if not read_ends(p, ends) then return nil, NO_PORTS end
-    if not (pool:has(area, 0) or join(lb, area)) then return nil, NO_MAPPING end
-    local m = all[area.port]
-    set_address(p, false, m.destination)
-    set_end(p, true, m.address, m.port)
-    p.note32[DST_IP] = m.address
-    if watches then pool:watch(area.port, REPLY, ends.tcp_flags) end
-    return p
-  end
-end
 
 return {FlowNAPTLoadBalancer, FlowNAPTLoadBalancerReverse}

@@ -5,17 +5,16 @@
 
 local ffi = require("ffi")
 
+local answers = require("click.flow.answers")
 local C = require("core.declare")("native/flow_ends.h")
 local element = require("click.element")
-local note = require("click.note")
 local ports = require("click.flow.ports")
 local state = require("click.flow.state")
 local wire = require("click.net.wire")
 
 local read_ends, set_end = C.pg_flow_ends, C.pg_flow_set_end
-local swap16, DST_IP = wire.swap16, note.DST_IP
-local FORWARD, REPLY = ports.FORWARD, ports.REPLY
-local NO_FLOW, NO_PORTS, NO_MAPPING = 1, 2, 3
+local swap16, FORWARD = wire.swap16, ports.FORWARD
+local NO_FLOW, NO_PORTS = 1, 2
 
 local FlowIPNAT = element.define{
   name = "FlowIPNAT", summary = "gives flows ports of one address",
@@ -45,6 +44,11 @@ function FlowIPNAT:configure(a)
 end
 
 function FlowIPNAT:initialize() self.area_of = state.of(self) end
+
+--- For click.flow.answers: whoever sends to a flow's port.
+function FlowIPNAT:join(area)
+  return self.ports:join(area, swap16(self.tuple.dport))
+end
 
 --- For net.keep (click.flow.kept): each flow has its port still.
 function FlowIPNAT:kept_notes() return ("%d"):format(self.source) end
@@ -81,40 +85,10 @@ end
 
 -- FlowIPNATReverse -------------------------------------------------------------------
 
-local FlowIPNATReverse = element.define{
+local FlowIPNATReverse = answers.define{
   name = "FlowIPNATReverse", summary = "brings answers back to FlowIPNAT's flows",
-  division = "answers",
-  processing = "h/h", flow_state = ports.area, lengthens = 0,
-  drops = {"no flow", "no ports", "no mapping"},
-  reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER"},
   arguments = {{"NAT", "element", required = true, class = "FlowIPNAT"}},
   notes = "It sets the destination annotation, too.",
 }
-
-function FlowIPNATReverse:configure(a) self.nat = a.NAT end
-
-function FlowIPNATReverse:initialize() self.area_of = state.of(self) end
-
---- A flow of answers has ended.
-function FlowIPNATReverse:flow_ended(area) self.nat.ports:leave(area) end
-
-function FlowIPNATReverse:make_process()
-  local area_of, pool, ends, watches = self.area_of, self.nat.ports, self.nat.tuple,
-    self.nat.watches
-  local all = pool.mappings
-  return function (_, p)
-    local area = area_of(p)
-    if not area then return nil, NO_FLOW end
-    if not read_ends(p, ends) then return nil, NO_PORTS end
-    if not (pool:has(area, 0) or pool:join(area, swap16(ends.dport))) then
-      return nil, NO_MAPPING
-    end
-    local m = all[area.port]
-    set_end(p, true, m.address, m.port)
-    p.note32[DST_IP] = m.address
-    if watches then pool:watch(area.port, REPLY, ends.tcp_flags) end
-    return p
-  end
-end
 
 return {FlowIPNAT, FlowIPNATReverse}

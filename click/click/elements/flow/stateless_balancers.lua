@@ -10,7 +10,6 @@ local element = require("click.element")
 local FlowIPLoadBalancerReverse = require("click.elements.flow.balancers")[2]
 local note = require("click.note")
 local servers = require("click.flow.servers")
-local state = require("click.flow.state")
 
 local copy = ffi.copy
 local read_ends, set_address = C.pg_flow_ends, C.pg_flow_set_address
@@ -102,23 +101,16 @@ function L2LoadBalancer:make_process()
   end
 end
 
-local FlowL2LoadBalancer = element.define{
+local FlowL2LoadBalancer = servers.attach(element.define{
   name = "FlowL2LoadBalancer", summary = "sends each flow to one of several stations",
   division = "flow",
   processing = "h/h", drops = {"no flow", "too short"}, lengthens = 0,
   reads = {"FLOW_ID", "NETWORK_HEADER", "TRANSPORT_HEADER", "AGGREGATE"},
-  flow_state = servers.area,
-  flow_moves = true,
   arguments = L2.arguments, handlers = balancer.handlers,
   notes = "A packet begins with its Ethernet header. " .. balancer.notes,
   differs = "LB_MODE and its relatives are read (FastClick refuses them).",
   configure = configure_l2,
-}
-
-function FlowL2LoadBalancer:initialize()
-  self.area_of = state.of(self)
-  balancer.start(self)
-end
+})
 
 function FlowL2LoadBalancer:make_process()
   local area_of, ends, addresses = self.area_of, self.tuple, self.addresses
@@ -135,21 +127,5 @@ function FlowL2LoadBalancer:make_process()
     return p
   end
 end
-
---- A flow has ended.
-function FlowL2LoadBalancer:flow_ended(area)
-  if area.server > 0 then balancer.leave(self, area.server - 1, area) end
-end
-FlowL2LoadBalancer.flow_left = FlowL2LoadBalancer.flow_ended
-
---- A flow of another copy is here from now on.
-function FlowL2LoadBalancer:flow_came(area)
-  if area.server > 0 then balancer.arrive(self, area.server - 1, area) end
-end
-
---- For net.keep (click.flow.kept): each flow has its server still.
-FlowL2LoadBalancer.kept_notes = servers.kept_notes
-FlowL2LoadBalancer.kept_area = servers.kept_area
-FlowL2LoadBalancer.kept_done = servers.kept_done
 
 return {IPLoadBalancer, IPLoadBalancerReverse, L2LoadBalancer, FlowL2LoadBalancer}
