@@ -20,6 +20,7 @@ local ASSOCIATION = note.IPSEC_SA_DATA_REFERENCE * 2 -- as index into note32
 local IN, OUT, HERE = 1, 2, 3 -- outputs
 local IP_HEADER, PROTOCOL, ESP, KEY = 20, 9, 50, 16
 local RadixIPLookup = lookup[4]
+local no_route = RadixIPLookup.no_route
 
 local RadixIPsecLookup = element.define{
   name = "RadixIPsecLookup", extends = RadixIPLookup,
@@ -79,14 +80,6 @@ end
 --- The output that a port in the table of routes means.
 function RadixIPsecLookup:output_of(port)
   return port > self.noutputs and self.tunnels[port - self.noutputs].output or port
-end
-
-local function no_route(e, word)
-  if e.untold > 0 then
-    e.untold = e.untold - 1
-    e:say("%s: no route for %s", e.teller, wire.word_text(word))
-  end
-  return nil, 1
 end
 
 -- Where a packet for this router goes, with what it needs there; or nil.

@@ -60,7 +60,8 @@ function StaticIPLookup:compile()
   if self.find ~= before then self:changed() end
 end
 
-local function drop(e, word)
+-- What becomes of a packet whose address, a word, has no route.
+local function no_route(e, word)
   if e.untold > 0 then
     e.untold = e.untold - 1
     e:say("%s: no route for %s", e.teller, wire.word_text(word))
@@ -68,11 +69,13 @@ local function drop(e, word)
   return nil, 1
 end
 
+StaticIPLookup.no_route = no_route
+
 function StaticIPLookup:process(p)
   local word = tobit(p.note32[DST_IP])
   local port, gateway = self.find(word)
   if port < 0 then
-    local q, o = drop(self, word)
+    local q, o = no_route(self, word)
     return q, o
   end
   if gateway ~= 0 then p.note32[DST_IP] = gateway end
@@ -85,7 +88,7 @@ function StaticIPLookup:make_process()
     local word = tobit(p.note32[DST_IP])
     local port, gateway = find(word)
     if port < 0 then
-      local q, o = drop(self, word)
+      local q, o = no_route(self, word)
       return q, o
     end
     if gateway ~= 0 then p.note32[DST_IP] = gateway end
