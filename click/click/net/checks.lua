@@ -2,6 +2,8 @@
 -- What elements share that check headers: they count good packets and bad ones, report
 -- the first bad one (VERBOSE: of each), and with DETAILS count them by reason.
 
+local element = require("click.element")
+
 local checks = {}
 
 --- The arguments that they all have.
@@ -68,6 +70,38 @@ function checks.attach(class)
   class.take_state = checks.take_state
   class.title = class.title
     or function (e) return ("%s :: %s"):format(e.name, e.class.name) end
+  return class
+end
+
+--- A class of them (element.define) of which examine(p, sum) says what is wrong with a
+--- packet, the number of a drop or nil; `sum`: the field of that name of the element.
+function checks.define(class, examine)
+  class.ports, class.processing, class.division = "1/1-2", "a/ah", "any"
+  class.configure = class.configure or checks.configure
+  class = checks.attach(element.define(class))
+
+  function class:process(p)
+    self.count = self.count + 1
+    local problem = examine(p, self.sum)
+    if problem then
+      local q, o = checks.fail(self, p, problem)
+      return q, o
+    end
+    return p
+  end
+
+  function class:make_process()
+    local sum = self.sum
+    return function (_, p)
+      local problem = examine(p, sum)
+      if problem then
+        local q, o = checks.fail(self, p, problem)
+        return q, o
+      end
+      return p
+    end
+  end
+
   return class
 end
 

@@ -8,7 +8,6 @@ local checks = require("click.net.checks")
 local element = require("click.element")
 local note = require("click.note")
 local text_file = require("click.devices.text_file")
-local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
 local halves_t = ffi.typeof("const uint16_t *")
@@ -173,15 +172,6 @@ function ARPPrint:process(p)
   return p
 end
 
-ARPPrint.handlers = {
-  active = {
-    read = function (e) return tostring(e.active) end,
-    write = function (e, text)
-      local value = types.bool(text)
-      if value == nil then return "expected boolean" end
-      e.active = value
-    end,
-  },
-}
+ARPPrint.handlers = {active = element.data("active", "bool")}
 
 return {CheckARPHeader, ARPPrint}

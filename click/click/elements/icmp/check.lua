@@ -3,11 +3,10 @@
 
 local C = require("core.declare")("net/checksum/checksum.h")
 local checks = require("click.net.checks")
-local element = require("click.element")
+local ip_header = require("click.net.ip_header")
 local note = require("click.note")
 
-local NETWORK, TRANSPORT = note.NETWORK_HEADER, note.TRANSPORT_HEADER
-local MINIMAL, PROTOCOL, ICMP = 20, 9, 1
+local TRANSPORT, PROTOCOL, ICMP = note.TRANSPORT_HEADER, 9, 1
 local HEADER = 8 -- bytes
 
 -- Bytes that messages of a type have at least, and at most if that is said.
@@ -17,25 +16,13 @@ local SIZES = {
   [13] = {20, 20}, [14] = {20, 20}, [15] = {HEADER, HEADER}, [16] = {HEADER, HEADER},
 }
 
-local CheckICMPHeader = element.define{
-  name = "CheckICMPHeader", summary = "checks ICMP header on ICMP packets",
-  division = "any",
-  ports = "1/1-2", processing = "a/ah", arguments = checks.arguments,
-  drops = {"not ICMP", "bad packet length", "bad ICMP checksum"},
-  complaint = "%s: ICMP header check failed: %s",
-}
-checks.attach(CheckICMPHeader)
 local NOT_ICMP, BAD_LENGTH, BAD_CHECKSUM = 1, 2, 3
 
-CheckICMPHeader.configure = checks.configure
-
 local function examine(p)
-  local at, limit = p.note16[NETWORK], p.data_off + p.length
-  if at == 0 or at + MINIMAL > limit or p.buf_addr[at + PROTOCOL] ~= ICMP then
-    return NOT_ICMP
-  end
+  local ip = ip_header.begin(p)
+  if not ip or ip[PROTOCOL] ~= ICMP then return NOT_ICMP end
   local message = p.note16[TRANSPORT]
-  local length = limit - message
+  local length = p.data_off + p.length - message
   if length < HEADER then return BAD_LENGTH end
   local size = SIZES[p.buf_addr[message]]
   if size and (length < size[1] or size[2] and length > size[2]) then
@@ -44,14 +31,11 @@ local function examine(p)
   if C.pg_checksum_word(p.buf_addr + message, length) ~= 0 then return BAD_CHECKSUM end
 end
 
-function CheckICMPHeader:process(p)
-  local problem = examine(p)
-  if problem then
-    local q, o = checks.fail(self, p, problem)
-    return q, o
-  end
-  self.count = self.count + 1
-  return p
-end
+local CheckICMPHeader = checks.define({
+  name = "CheckICMPHeader", summary = "checks ICMP header on ICMP packets",
+  arguments = checks.arguments,
+  drops = {"not ICMP", "bad packet length", "bad ICMP checksum"},
+  complaint = "%s: ICMP header check failed: %s",
+}, examine)
 
 return {CheckICMPHeader}

@@ -6,11 +6,12 @@ local checksum = require("net.checksum.checksum")
 local ffi = require("ffi")
 local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
+local ip_header = require("click.net.ip_header")
 local keywords = require("click.router.keywords")
 local note = require("click.note")
 local wire = require("click.net.wire")
 
-local barrier = wire.barrier
+local barrier, header_of = wire.barrier, ip_header.begin
 local band, bor, lshift = bit.band, bit.bor, bit.lshift
 local halves_t = ffi.typeof("uint16_t *")
 local NETWORK = note.NETWORK_HEADER
@@ -19,13 +20,6 @@ local TOS, CHECKSUM = 1, 5 -- the checksum is a half
 local ECN, DSCP = 0x03, 0xfc -- bits of the TOS (RFC 2474, RFC 3168)
 local CONGESTION = 3
 local NO_HEADER = "no IP header"
-
--- The packet's IP header, if it is there.
-local function header_of(p)
-  local at = p.note16[NETWORK]
-  if at == 0 or at + MINIMAL > p.data_off + p.length then return nil end
-  return p.buf_addr + at
-end
 
 -- Set the TOS, and keep the checksum right.
 local function set_tos(ip, tos)

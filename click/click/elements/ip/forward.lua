@@ -6,8 +6,8 @@ local bit = require("bit")
 local ffi = require("ffi")
 local C = require("core.declare")("native/ip.h")
 local element = require("click.element")
+local ip_header = require("click.net.ip_header")
 local note = require("click.note")
-local types = require("click.arguments").types
 local wire = require("click.net.wire")
 require("core.declare")("net/checksum/checksum.h")
 
@@ -77,9 +77,8 @@ local function expire(e, p)
 end
 
 function DecIPTTL:process(p)
-  local at = p.note16[NETWORK]
-  if at == 0 or at + MINIMAL > p.data_off + p.length then return nil, 2 end
-  local ip = p.buf_addr + at
+  local ip = ip_header.begin(p)
+  if not ip then return nil, 2 end
   if not self.active
     or not self.multicast and band(ip[DESTINATION], GROUP_MASK) == GROUP then
     return p
@@ -94,15 +93,7 @@ end
 
 DecIPTTL.handlers = {
   drops = {read = function (e) return ("%d"):format(e.expired) end},
-  active = {
-    read = function (e) return tostring(e.active) end,
-    write = function (e, text)
-      local value = types.bool(text)
-      if value == nil then return "expected boolean" end
-      e.active = value
-      e:changed()
-    end,
-  },
+  active = element.data("active", "bool"),
 }
 
 function DecIPTTL:make_process()
@@ -133,11 +124,8 @@ function FixIPSrc:configure(a) self.word = wire.word_of(a.IPADDR) end
 
 --- Give the packet that source address; false if it has no sound header.
 local function fix(p, word)
-  local at, limit = p.note16[NETWORK], p.data_off + p.length
-  if at == 0 or at + MINIMAL > limit then return false end
-  local ip = p.buf_addr + at
-  local header = lshift(band(ip[0], 15), 2)
-  if header < MINIMAL or at + header > limit then return false end
+  local ip, header = ip_header.whole(p)
+  if not ip then return false end
   local halves = cast(halves_t, ip)
   p.note8[FIX_IP_SRC] = 0
   cast(words_t, ip)[3] = word

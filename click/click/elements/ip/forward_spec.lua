@@ -83,7 +83,7 @@ describe("DecIPTTL", function ()
     assert.same({{2, changed(PLAIN, 8, 1)}}, unit:send(noted(changed(PLAIN, 8, 1))))
     unit:write("active", "false")
     assert.same({{1, PLAIN}}, unit:send(noted(PLAIN)))
-    assert.equal("false", unit:read("active"))
+    assert.equal(false, unit:read("active"))
     unit:free()
   end)
 

@@ -9,6 +9,7 @@ local C = require("core.declare")("native/ip.h")
 local associations = require("click.net.associations")
 local element = require("click.element")
 local front = require("click.net.front")
+local ip_header = require("click.net.ip_header")
 local IPEncap = require("click.elements.ip.encap")[1]
 local note = require("click.note")
 local packet = require("core.packet")
@@ -16,9 +17,9 @@ local wire = require("click.net.wire")
 
 local band = bit.band
 local bytes_t, words_t = ffi.typeof("uint8_t *"), ffi.typeof("int32_t *")
-local NETWORK, FIX_IP_SRC = note.NETWORK_HEADER, note.FIX_IP_SRC
+local FIX_IP_SRC = note.FIX_IP_SRC
 local ASSOCIATION = note.IPSEC_SA_DATA_REFERENCE * 2 -- as index into note32
-local HEADER, VECTOR, IP_HEADER, PROTOCOL = 16, 8, 20, 9 -- bytes
+local HEADER, VECTOR, PROTOCOL = 16, 8, 9 -- bytes
 local BLOCK, ALIGNMENT, TRAILER, DIGEST = 16, 8, 2, 12
 local PADDING = ffi.new("uint8_t[7]", {1, 2, 3, 4, 5, 6, 7})
 local MOST = packet.max_payload
@@ -36,9 +37,8 @@ local IPsecESPEncap = element.define{
 function IPsecESPEncap:configure_raw() end -- luacheck: no self
 
 local function protocol_of(p)
-  local at = p.note16[NETWORK]
-  if at == 0 or at + IP_HEADER > p.data_off + p.length then return 0 end
-  return p.buf_addr[at + PROTOCOL]
+  local ip = ip_header.begin(p)
+  return ip and ip[PROTOCOL] or 0
 end
 
 function IPsecESPEncap.process(_, p)

@@ -4,11 +4,9 @@
 local bit = require("bit")
 local C = require("core.declare")("net/checksum/checksum.h")
 local checks = require("click.net.checks")
-local element = require("click.element")
-local note = require("click.note")
+local ip_header = require("click.net.ip_header")
 
 local band, bor, lshift = bit.band, bit.bor, bit.lshift
-local NETWORK = note.NETWORK_HEADER
 local MINIMAL, PROTOCOL = 20, 9
 local TCP, UDP, TCP_HEADER, UDP_HEADER = 6, 17, 20, 8
 local TCP_OFFSET, UDP_LENGTH, UDP_SUM = 12, 4, 6 -- offsets of fields
@@ -21,35 +19,26 @@ local function number(at) return bor(lshift(at[0], 8), at[1]) end
 
 local NOT_IT, BAD_LENGTH, BAD_CHECKSUM = 1, 2, 3
 
-local function define(name, what, complaint)
-  local class = element.define{
+local function define(name, what, examine)
+  return checks.define({
     name = name, summary = ("checks %s header on %s/IP packets"):format(what, what),
-    ports = "1/1-2", processing = "a/ah", arguments = ARGUMENTS,
+    arguments = ARGUMENTS,
     drops = {"not " .. what, "bad packet length", ("bad %s checksum"):format(what)},
-    complaint = complaint, division = "any",
-  }
-  checks.attach(class)
-  function class:configure(a)
-    checks.configure(self, a)
-    self.sum = a.CHECKSUM
-  end
-  return class
+    complaint = "%s: " .. what .. " header check failed: %s",
+    configure = function (self, a)
+      checks.configure(self, a)
+      self.sum = a.CHECKSUM
+    end,
+  }, examine)
 end
 
 -- The IP header with such a protocol, how long it is, and the bytes from it on to the
 -- packet's end; or nil.
 local function find(p, protocol)
-  local at, limit = p.note16[NETWORK], p.data_off + p.length
-  if at == 0 or at + MINIMAL > limit then return nil end
-  local ip = p.buf_addr + at
-  if ip[PROTOCOL] ~= protocol then return nil end
-  return ip, lshift(band(ip[0], 15), 2), limit - at
+  local ip, available = ip_header.begin(p)
+  if not ip or ip[PROTOCOL] ~= protocol then return nil end
+  return ip, lshift(band(ip[0], 15), 2), available
 end
-
--- CheckTCPHeader -------------------------------------------------------------------
-
-local CheckTCPHeader = define("CheckTCPHeader", "TCP",
-  "%s: TCP header check failed: %s")
 
 local function examine_tcp(p, sum)
   local ip, header, available = find(p, TCP)
@@ -65,21 +54,6 @@ local function examine_tcp(p, sum)
   end
 end
 
-function CheckTCPHeader:process(p)
-  local problem = examine_tcp(p, self.sum)
-  if problem then
-    local q, o = checks.fail(self, p, problem)
-    return q, o
-  end
-  self.count = self.count + 1
-  return p
-end
-
--- CheckUDPHeader -------------------------------------------------------------------
-
-local CheckUDPHeader = define("CheckUDPHeader", "UDP",
-  "%s: UDP header check failed: %s")
-
 local function examine_udp(p, sum)
   local ip, header, available = find(p, UDP)
   if not ip then return NOT_IT end
@@ -93,14 +67,7 @@ local function examine_udp(p, sum)
   end
 end
 
-function CheckUDPHeader:process(p)
-  local problem = examine_udp(p, self.sum)
-  if problem then
-    local q, o = checks.fail(self, p, problem)
-    return q, o
-  end
-  self.count = self.count + 1
-  return p
-end
-
-return {CheckTCPHeader, CheckUDPHeader}
+return {
+  define("CheckTCPHeader", "TCP", examine_tcp),
+  define("CheckUDPHeader", "UDP", examine_udp),
+}

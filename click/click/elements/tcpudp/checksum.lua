@@ -4,27 +4,17 @@
 local bit = require("bit")
 local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
-local note = require("click.note")
+local ip_header = require("click.net.ip_header")
 local SetIPChecksum = require("click.elements.ip.fields")[4]
 
 local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
-local NETWORK = note.NETWORK_HEADER
-local MINIMAL, PROTOCOL, FLAGS = 20, 9, 6
+local find = ip_header.whole
+local PROTOCOL, FLAGS = 9, 6
 local TCP, UDP, TCP_HEADER, UDP_HEADER = 6, 17, 20, 8
 local TCP_OFFSET, UDP_LENGTH = 12, 4 -- offsets of fields
 local FRAGMENT = 0x3f -- more to come, and the offset's first bits
 
 local function number(at) return bor(lshift(at[0], 8), at[1]) end
-
--- The IP header, how long it is, and the bytes from it on to the packet's end; or nil.
-local function find(p)
-  local at, limit = p.note16[NETWORK], p.data_off + p.length
-  if at == 0 or at + MINIMAL > limit then return nil end
-  local ip = p.buf_addr + at
-  local header = lshift(band(ip[0], 15), 2)
-  if header < MINIMAL or at + header > limit then return nil end
-  return ip, header, limit - at
-end
 
 local function is_fragment(ip)
   return band(ip[FLAGS], FRAGMENT) ~= 0 or ip[FLAGS + 1] ~= 0
