@@ -68,7 +68,7 @@ void pg_catch_null(void);
 uint32_t pg_guard_bytes(void);
 void pg_guard(void *packet);
 
-/* A pool of frames up to 2 KB for AF_XDP, whose kernel side takes no buffer
+/* A pool of frames of a page each, for AF_XDP, whose kernel side takes no buffer
  * larger than a page. */
 struct rte_mempool *pg_small_pool(const char *name, int32_t node);
 

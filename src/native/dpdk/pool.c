@@ -15,7 +15,9 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
+#include <rte_memzone.h>
 
 #include "../api.h"
 #include "../log.h"
@@ -25,7 +27,8 @@
 
 enum {
   CACHE_SIZE = RTE_MEMPOOL_CACHE_MAX_SIZE,
-  USUAL_PACKETS = 8192 /* to grow so far isn't worth a line */
+  USUAL_PACKETS = 8192, /* to grow so far isn't worth a line */
+  PAGE = 4096
 };
 
 /* In the order they were made; none ever goes. */
@@ -281,13 +284,52 @@ void pg_freelist_spill(struct freelist *fl, int32_t n)
     put_by_pool(packets, n);
 }
 
+static void free_zone(struct rte_mempool_memhdr *memory, void *zone)
+{
+  (void)memory;
+  rte_memzone_free(zone);
+}
+
+/* Give the pool all its frames, in one piece. */
+static int fill_at_once(struct rte_mempool *pool, const char *name, int32_t node)
+{
+  const struct rte_memzone *zone = rte_memzone_reserve_aligned(
+    name, (size_t)pool->size * PAGE, pg_numa_memory(node), RTE_MEMZONE_SIZE_HINT_ONLY,
+    PAGE);
+  if (!zone)
+    return -1;
+  int added = rte_mempool_populate_iova(pool, zone->addr, RTE_BAD_IOVA, zone->len,
+                                        free_zone, (void *)zone);
+  if (added <= 0)
+    rte_memzone_free(zone);
+  return added == (int)pool->size ? 0 : -1;
+}
+
 /* AF_XDP registers its pool with the kernel as one piece, whose pages stay in memory, in
  * frames no larger than a page (kernel: Documentation/networking/af_xdp.rst, UMEM). So
- * there are as few as will do: those of a full ring each way, of a cache and of bursts. */
+ * there are as few as will do: those of a full ring each way, of a cache and of bursts.
+ * net_af_xdp of DPDK 22.11 computes that piece from the first piece of the pool's memory
+ * and the size of a frame, and the mempool lets no frame cross pages: the kernel refuses
+ * those beyond. A frame that is a page leaves no gaps. */
 struct rte_mempool *pg_small_pool(const char *name, int32_t node)
 {
-  enum { RING = 2048, CACHE = 256, SMALL_PACKETS = 2 * RING + 4 * CACHE - 1,
-         SMALL_ROOM = RTE_PKTMBUF_HEADROOM + 3520 };
-  return rte_pktmbuf_pool_create(name, SMALL_PACKETS, CACHE, PACKET_NOTES, SMALL_ROOM,
-                                 pg_numa_memory(node));
+  enum { RING = 2048, CACHE = 256, FRAMES = 2 * RING + 4 * CACHE - 1,
+         FLAGS = RTE_MEMPOOL_F_NO_SPREAD };
+  uint32_t around = rte_mempool_calc_obj_size(RTE_MEMPOOL_ALIGN, FLAGS, NULL) -
+                    RTE_MEMPOOL_ALIGN;
+  struct rte_pktmbuf_pool_private room = {
+    .mbuf_data_room_size = PAGE - around - sizeof(struct rte_mbuf) - PACKET_NOTES,
+    .mbuf_priv_size = PACKET_NOTES};
+  struct rte_mempool *pool = rte_mempool_create_empty(
+    name, FRAMES, PAGE - around, CACHE, sizeof room, pg_numa_memory(node), FLAGS);
+  if (!pool)
+    return NULL;
+  rte_pktmbuf_pool_init(pool, &room);
+  if (rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL) == 0 &&
+      fill_at_once(pool, name, node) == 0) {
+    rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+    return pool;
+  }
+  rte_mempool_free(pool);
+  return NULL;
 }

@@ -12,7 +12,7 @@ local sysfs = require("lib.hardware.sysfs")
 local C = require("core.declare")("port/xdp/xdp.h")
 
 -- An AF_XDP frame is at most a page with the kernel's and DPDK's headroom in it, so
--- that 3,264 bytes are left; drivers refuse, or drop, what can't fit.
+-- that 3,264 bytes are left at least; drivers refuse, or drop, what can't fit.
 local MOST_FRAME = 3264
 local ETHERNET_HEADER, VLAN_TAG = 14, 4
 local MOST_MTU = MOST_FRAME - ETHERNET_HEADER - VLAN_TAG
