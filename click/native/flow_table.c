@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../../src/native/kernels.h"
+#include "flow_pools.h"
 #include "flow_table.h"
 
 enum { FEW_FLOWS = 1 << 16 };
@@ -33,6 +34,8 @@ uint32_t pg_flow_table_map(struct click_flows *t, struct click_flow_kind *k,
   if (old)
     pg_flow_index_take(&k->index, hash, old);
   pg_flow_index_put(&k->index, hash, number);
+  if (number % 2)
+    pg_flow_pools_mark(k, &t->flow[number / 2].key[1]);
   return old;
 }
 
@@ -40,7 +43,8 @@ void pg_flow_table_unmap(struct click_flows *t, struct click_flow_kind *k,
                          uint32_t number)
 {
   struct flow_words key = flow_words(&t->flow[number / 2].key[number % 2]);
-  pg_flow_index_take(&k->index, flow_hash(k, key), number);
+  if (pg_flow_index_take(&k->index, flow_hash(k, key), number) && number % 2)
+    pg_flow_pools_unmark(k, &t->flow[number / 2].key[1]);
 }
 
 /* Flows ---------------------------------------------------------------------------- */
@@ -107,32 +111,75 @@ bool pg_flows_is_free(const struct click_flows *t, int32_t kind,
   return pg_flows_comes_here(t, kind, reply) && !pg_flows_find(t, kind, reply);
 }
 
+/* A search for a free port or address. */
+struct search {
+  const struct click_flows *t;
+  struct click_flow_kind *kind;
+  struct click_flow_key key;   /* of replies, with the choice that is looked at */
+  struct click_pool_key where;
+  struct click_pool *pool;     /* what is known of it, or NULL */
+  bool in_order, few;
+  uint32_t chance, met;        /* met: how many that are used */
+};
+
+static void set_choice(struct search *s, uint32_t value)
+{
+  if (s->where.port)
+    set_port(&s->key, (uint16_t)(s->where.base + value), s->kind->how == REWRITE_PING);
+  else
+    s->key.destination = rte_cpu_to_be_32(s->where.base + value);
+}
+
+/* Is it free? What isn't is noted, once many aren't. */
+static bool is_choice(struct search *s, uint32_t value)
+{
+  set_choice(s, value);
+  bool here = pg_flows_comes_here(s->t, (int32_t)(s->kind - s->t->kind), &s->key);
+  if (here && !flow_number(s->kind, flow_words(&s->key)))
+    return true;
+  if (here && !s->pool && ++s->met == FLOW_MET)
+    s->pool = pg_flow_pool_new(s->kind, &s->where);
+  if (s->pool)
+    pg_flow_pool_mark(s->pool, value, here);
+  return false;
+}
+
+/* The one to look at after `value`: the next, or one by chance, of which nothing is
+ * known; -1: none is left. */
+static int64_t next_choice(struct search *s, uint64_t value)
+{
+  uint64_t n = (uint64_t)s->where.top + 1;
+  s->chance = s->chance * 1664525 + 1013904223; /* Press et al., Numerical Recipes */
+  value = s->in_order || s->few ? (value + 1) % n : s->chance * n >> 32;
+  return s->pool ? pg_flow_pool_next(s->pool, (uint32_t)value) : (int64_t)value;
+}
+
 /* Among the addresses, or ports, from `base` to `base + top` one with which no reply has
  * the key yet; where it is, from 0, or -1. It begins with the one at `first`, and goes on
- * by chance: used ones lie side by side. Of many it looks at FLOW_CHOICES for each copy,
- * since packets wait for it. Few, or those in order, are taken one after the other.
+ * by chance: used ones lie side by side. Few, or those in order, are taken one after the
+ * other. For a packet it looks at FLOW_CHOICES for each copy at most; each that is used is
+ * looked at once, as long as it is (flow_pools.h), once FLOW_MET of a search were.
  * `reply` is the key but for that: its destination, or its port. */
-int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
+int64_t pg_flows_free_key(struct click_flows *t, int32_t kind,
                           const struct click_flow_key *reply, bool port,
                           uint32_t base, uint32_t top, uint32_t first, bool in_order)
 {
-  bool ping = t->kind[kind].how == REWRITE_PING;
-  struct click_flow_key key = *reply;
-  uint64_t n = (uint64_t)top + 1, value = first;
+  uint64_t n = (uint64_t)top + 1;
   uint64_t most = (uint64_t)FLOW_CHOICES * (t->copies ? t->copies : 1);
-  bool few = n <= most;
-  uint32_t chance = first;
-  for (uint64_t count = few ? n : most; count > 0; count--) {
-    if (port)
-      set_port(&key, (uint16_t)(base + value), ping);
-    else
-      key.destination = rte_cpu_to_be_32(base + (uint32_t)value);
-    if (pg_flows_is_free(t, kind, &key))
-      return (int64_t)value;
-    chance = chance * 1664525 + 1013904223; /* Press et al., Numerical Recipes */
-    value = in_order || few ? (value + 1) % n : chance * n >> 32;
+  struct click_flow_kind *k = &t->kind[kind];
+  struct search s = {.t = t, .kind = k, .key = *reply, .in_order = in_order,
+                     .few = n <= most, .chance = first};
+  s.where = pg_flow_pool_key(k, reply, port, base, top);
+  s.pool = pg_flow_pool_find(k, &s.where);
+  int64_t value = s.pool ? pg_flow_pool_next(s.pool, first) : first;
+  for (uint64_t count = s.few ? n : most; count > 0 && value >= 0; count--) {
+    t->choices++;
+    if (is_choice(&s, (uint32_t)value))
+      break;
+    value = count > 1 ? next_choice(&s, (uint64_t)value) : -1;
   }
-  return -1;
+  pg_flow_pool_done(k);
+  return value;
 }
 
 /* A table without flows; NULL if there is no memory. Address space may be limited. */
@@ -154,8 +201,10 @@ struct click_flows *pg_flows_new(void)
 
 void pg_flows_free(struct click_flows *t)
 {
-  for (int32_t i = 0; i < t->kinds; i++)
+  for (int32_t i = 0; i < t->kinds; i++) {
     pg_flow_index_close(&t->kind[i].index);
+    pg_flow_pools_free(t->kind[i].pools);
+  }
   for (uint32_t i = 0; t->deltas && i < t->records.top; i++)
     free(t->deltas[i]);
   pg_flow_memory_free(&t->delta_memory);

@@ -12,6 +12,7 @@
 #include "../../src/net/flow/flow.h"
 
 struct packet;
+struct click_flow_pools;
 
 /* How the packets of a flow are rewritten. Ports are those of UDP, TCP and DCCP; TCP is
  * for TCP alone, whose connections' state and sequence numbers it looks after. */
@@ -52,6 +53,7 @@ struct click_flow_kind {
   int64_t guarantee, timeout[3]; /* milliseconds; guarantee 0: none */
   uint32_t *counts;          /* of flows by input */
   uint8_t how;
+  struct click_flow_pools *pools; /* flow_pools.h; NULL: no search was long */
 };
 
 /* Changes of sequence numbers: from `trigger` on, `delta` is added. The base counts
@@ -75,6 +77,7 @@ struct click_flows {
   uint16_t copies, copy;     /* of a router on several CPUs; 0: it is the only one */
   struct flow_records records;
   struct flow_memory delta_memory;
+  uint64_t choices;          /* ports and addresses that were looked at for new flows */
 };
 
 /* Packets of a burst and their flows, as they were found beforehand. */
@@ -100,7 +103,9 @@ struct click_rewriter {
   struct click_foreseen foreseen;
 };
 
-enum { FLOW_CHOICES = 512 }; /* ports or addresses looked at for a new flow, at most */
+/* Ports or addresses that are looked at for a new flow, at most; and how many that are
+ * used it meets before they are noted. */
+enum { FLOW_CHOICES = 512, FLOW_MET = 16 };
 
 /* What of records that were kept (net/keep) may go on: by the kind and the input that
  * the record names its kind and input now; NO_FLOW: none. */
@@ -128,7 +133,7 @@ bool pg_flows_is_free(const struct click_flows *t, int32_t kind,
                       const struct click_flow_key *reply);
 bool pg_flows_comes_here(const struct click_flows *t, int32_t kind,
                          const struct click_flow_key *key);
-int64_t pg_flows_free_key(const struct click_flows *t, int32_t kind,
+int64_t pg_flows_free_key(struct click_flows *t, int32_t kind,
                           const struct click_flow_key *reply, bool port,
                           uint32_t base, uint32_t top, uint32_t first, bool in_order);
 

@@ -6,6 +6,7 @@ local ffi = require("ffi")
 
 local arguments = require("click.arguments")
 local C = require("core.declare")("native/flows.h")
+local drops = require("click.rewriter.drops")
 local element = require("click.element")
 local engine_time = require("click.rewriter.time")
 local FlowSet = require("click.rewriter.flow_set")
@@ -21,8 +22,6 @@ local NO_NOTE = -1
 local UNKNOWN = -1 -- pg_rewrite: it knows no mapping
 local REAP_INTERVAL = 15 * 60
 local PING = C.REWRITE_PING
-local TCP, UDP = 6, 17
-local NETWORK = note.NETWORK_HEADER
 
 local rewrite, rewrite_by = C.pg_rewrite, C.pg_rewrite_by
 local detours_t = ffi.typeof("int64_t[1]")
@@ -148,12 +147,13 @@ local function fill_model(self, key, kind, protocol, input, forward, reply)
 end
 
 --- Make the flow of packets with `key` of a thread, as those at an input. The number of
---- the flow (forward), or nil and the output of the packet without it (from 0), if any.
+--- the flow (forward); or nil, the output of the packet without it (from 0), if any,
+--- and whether it is for want of a free port or address.
 function Rewriter:add_flow(key, kind, protocol, input, reply_note, thread)
   local spec = self.specs[input]
   local flows = self.native.flows
   local new, forward, reply = inputs.map(spec, key, flows, kind, thread)
-  if not new then return nil, forward end
+  if not new then return nil, forward, reply end
   if self.class.how == PING then complete_ping(new) end
   if not self.class.accepts(new) or forward >= self.noutputs
       or reply >= self.noutputs then
@@ -176,42 +176,38 @@ end
 
 local key_type = ffi.typeof("struct click_flow_key")
 
--- The output of a packet without a flow, from 1; nil: it is dropped.
+-- The output of a packet without a flow, from 1; or nil, and why it is dropped, an
+-- index of drops.NAMES.
 local function begin_flow(self, p, i)
   local r = self.native
   self.detours[0] = self.detours[0] + 1
   local reply_note = r.reply_note >= 0 and p.note8[r.reply_note] or 0
-  local number, output = self:add_flow(key_type(r.key), r.kind,
+  local number, output, full = self:add_flow(key_type(r.key), r.kind,
     self.class.any_protocol and 0 or r.protocol, i, reply_note,
     packet_thread.at(p, self.router))
-  if not number then return send_alone(output) end
+  if not number then
+    return send_alone(output), full and drops.NONE_FREE or drops.NO_MAPPING
+  end
   return rewrite_by(r, p, number, self:time())
-end
-
--- Is it a fragment of TCP or UDP behind the first one (RFC 791, section 3.1)?
-local function lacks_ports(p)
-  local network = p.note16[NETWORK]
-  if network == 0 then return false end
-  local ip = p.data - p.data_off + network
-  return (ip[9] == TCP or ip[9] == UDP) and (bit.band(ip[6], 0x1f) ~= 0 or ip[7] ~= 0)
 end
 
 -- What becomes of a packet that belongs to no flow.
 local function without_flow(self, p, i, output)
   if output == UNKNOWN then
-    output = begin_flow(self, p, i)
+    local reason
+    output, reason = begin_flow(self, p, i)
     if output then return p, output end
-    return nil, 2
+    return nil, reason
   end
   local spec = self.specs[i]
   if spec.kind == "nochange" then return p, spec.forward + 1 end
-  if not lacks_ports(p) then return nil, 1 end
+  if not drops.lacks_ports(p) then return nil, drops.NOT_REWRITTEN end
   if not self.told_of_fragments then
     self.told_of_fragments = true
     self:say("%s :: %s: fragments have no ports, and are dropped; let an IPReassembler "
       .. "be in front of it, and an IPFragmenter behind", self.name, self.class.name)
   end
-  return nil, 3
+  return nil, drops.FRAGMENT
 end
 
 function Rewriter:make_process()
@@ -334,7 +330,7 @@ function base.define(class)
   for name, method in pairs(Rewriter) do class[name] = class[name] or method end
   class.ports, class.processing = "1-/1-", "h/h"
   class.division = class.division or "answers"
-  class.drops = {"not rewritten", "no mapping", "fragment without ports"}
+  class.drops = drops.NAMES
   class.keywords = keywords.of(class)
   class.usage = "INPUT, ... [, keywords]"
   class.notes = keywords.NOTES

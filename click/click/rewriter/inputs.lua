@@ -117,8 +117,9 @@ function inputs.text(spec, count)
 end
 
 --- What becomes of a new flow with the key: the key that its packets get, and the
---- outputs forward and of replies; or nil, and the output of the packet alone (from 0),
---- if it is not dropped. `thread` is that of the packet.
+--- outputs forward and of replies; or nil, the output of the packet alone (from 0), if
+--- it is not dropped, and whether no port or address was free. `thread` is that of the
+--- packet.
 function inputs.map(spec, key, flows, kind, thread)
   if spec.kind == "nochange" then return nil, spec.forward end
   if spec.kind == "drop" then return nil end
@@ -132,7 +133,7 @@ function inputs.map(spec, key, flows, kind, thread)
   end
   if not new then
     spec.failures = spec.failures + 1
-    return nil
+    return nil, nil, true
   end
   return new, forward, reply
 end

@@ -16,9 +16,9 @@ local function new_set()
 end
 
 -- Add a flow that rewrites `key` so.
-local function add(set, kind, key, rewritten)
+local function add(set, kind, key, rewritten, input)
   local model = ffi.new("struct click_flow")
-  model.key[0], model.kind = key, kind
+  model.key[0], model.kind, model.input = key, kind, input or 0
   assert(C.pg_flows_add(set.flows, model, rewritten, 0) > 0)
 end
 
@@ -109,6 +109,92 @@ describe("a rewriter's pattern", function ()
       fill(parse("9.0.0.9 1024-21023 - -"), set, kind, 20001, 22000)
       assert.equal(17400 + 2000, set:size())
     end
+  end)
+
+  -- How many numbers each of the packets from `first` to `last` makes it look at, by
+  -- whether it gets one.
+  local function work(pattern, set, kind, first, last)
+    local sum, found = 0, 0
+    for i = first, last do
+      local before = set.flows.choices
+      local new = pattern:rewrite(key_from(i), set.flows, kind)
+      sum = sum + tonumber(set.flows.choices - before)
+      if new then
+        found = found + 1
+        add(set, kind, key_from(i), new)
+      end
+    end
+    return sum / (last - first + 1), found
+  end
+
+  it("looks at each number that is used once, however full the range is", function ()
+    for text, n in pairs{["9.0.0.9 1024-21023 - -"] = 20000,
+                         ["9.0.0.9 1024-21023# - -"] = 20000,
+                         ["9.0.0.9 2000-2299? - -"] = 300,
+                         ["10.0.0.1-10.0.78.32 -"] = 20000} do
+      local set, kind = new_set()
+      local pattern = parse(text)
+      local filling, found = work(pattern, set, kind, 1, n)
+      assert.equal(n, found) -- each gets one, the last one too
+      assert.is_true(filling < 4, text .. ": " .. filling)
+      work(pattern, set, kind, n + 1, n + 40) -- what wasn't noted yet
+      assert.same({0, 0}, {work(pattern, set, kind, n + 100, n + 200)})
+    end
+  end)
+
+  it("finds what comes free in a full range, and forgets an emptied one", function ()
+    local set, kind = new_set()
+    local pattern = parse("9.0.0.9 1024-3023 - -")
+    for i = 1, 2000 do
+      local new = pattern:rewrite(key_from(i), set.flows, kind)
+      add(set, kind, key_from(i), new, i % 100 == 0 and 1 or 0)
+    end
+    work(pattern, set, kind, 3001, 3010)
+    for turn = 1, 3 do
+      C.pg_flows_remove_input(set.flows, kind, 1)
+      local filled = turn * 10000
+      for i = filled, filled + 19 do
+        local new = assert(pattern:rewrite(key_from(i), set.flows, kind))
+        add(set, kind, key_from(i), new, 1)
+      end
+      assert.same({0, 0}, {work(pattern, set, kind, filled + 20, filled + 30)})
+    end
+    C.pg_flows_remove_input(set.flows, kind, 0)
+    assert.same({1, 1}, {work(pattern, set, kind, 90001, 90001)})
+    assert.same(1980 - 1, select(2, work(pattern, set, kind, 90002, 93000)))
+  end)
+
+  it("finds one exactly when one is free, of two ranges that overlap", function ()
+    math.randomseed(37)
+    local set, kind = new_set()
+    local ranges = {{1024, 1323}, {1200, 1449}}
+    local inputs, used, wrong = {}, {}, {}
+    for i, r in ipairs(ranges) do
+      local mark = i == 1 and "" or "?"
+      inputs[i] = parse(("9.0.0.9 %d-%d%s - -"):format(r[1], r[2], mark))
+    end
+    local function is_full(r)
+      for port = r[1], r[2] do if not used[port] then return false end end
+      return true
+    end
+    for i = 1, 20000 do
+      local which, input = math.random(2), math.random(0, 30)
+      local key = key_from(i)
+      local full = is_full(ranges[which])
+      local new = inputs[which]:rewrite(key, set.flows, kind)
+      if full ~= (new == nil) then wrong[#wrong + 1] = i end
+      if new then
+        local port = select(2, FlowSet.parts(new))
+        if used[port] then wrong[#wrong + 1] = i end
+        used[port] = input + 1
+        add(set, kind, key, new, input)
+      end
+      if i % 600 == 0 or i % 40 == 0 and i % 3000 > 2000 then
+        C.pg_flows_remove_input(set.flows, kind, input)
+        for port, by in pairs(used) do if by == input + 1 then used[port] = nil end end
+      end
+    end
+    assert.same({}, wrong)
   end)
 
   it("goes in order with '#', for addresses too", function ()

@@ -52,6 +52,15 @@ describe("IPRewriter", function ()
     assert.equal("", unit:read("tcp_lookup", "1.0.0.1 7 2.0.0.2 81"))
   end)
 
+  it("counts what finds no port by that reason", function ()
+    local unit = click.unit("IPRewriter(pattern 9.0.0.9 1024-1025 - - 0 1, drop)",
+      {inputs = 2, outputs = 2})
+    for i = 1, 5 do send(unit, ("1.0.0.%d 7 2.0.0.2 80 U"):format(i)) end
+    send(unit, "2.0.0.2 80 9.0.0.9 1030 U", 2)
+    assert.same({["no port or address is free"] = 3, ["no mapping"] = 1}, unit.lost)
+    assert.equal(3, unit:read("mapping_failures"))
+  end)
+
   it("leaves right checksums right, there and back", function ()
     local unit = click.unit("IPRewriter(pattern 9.8.7.6 1024-65535# 5.4.3.2 99 0 1, "
       .. "drop)", {inputs = 2, outputs = 2})
