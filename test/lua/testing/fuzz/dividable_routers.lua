@@ -10,9 +10,11 @@ local routers = {}
 -- "numbers": IP identification), and `of`: a router has some such elements (GROUPS),
 -- since others can't be divided with them. `asks`: what they do follows from the ends,
 -- so that they can't be behind what changes those by chance (SetTCPChecksum puts a sum
--- into the text of what isn't TCP). `is`: "fragmenter", "queue" or "ports" (it
--- asks what a first fragment alone has): a router with all of these has no order of a
--- flow's packets, since some wait in the queue that fragments don't come to.
+-- into the text of what isn't TCP). `once`: what it does follows from the order of
+-- packets that are there twice: of fragments a, a, b, b it makes one datagram, of
+-- a, b, a, b two. `is`: "fragmenter", "queue" or "ports" (it asks what a first fragment
+-- alone has): a router with all of these has no order of a flow's packets, since some
+-- wait in the queue that fragments don't come to.
 local SIMPLE = {
   {"Null"}, {"Paint(%d)", 4}, {"SetIPDSCP(%d)", 60}, {"SetIPECN(ect1)"}, {"MarkIPCE"},
   {"DecIPTTL"}, {"IPMirror"}, {"Queue(2000) -> Unqueue", is = "queue"},
@@ -22,7 +24,7 @@ local SIMPLE = {
   {"SetIPChecksum"},
   {"AggregateIP(ip src/24)"}, {"AggregateLength"},
   {"IPFragmenter(600)", is = "fragmenter"},
-  {"FixIPSrc(10.0.0.9)"}, {"IPReassembler", of = "fragments"},
+  {"FixIPSrc(10.0.0.9)"}, {"IPReassembler", of = "fragments", once = true},
   {"StoreIPAddress(10.3.0.%d, src)", 200, of = "others"},
   {"UDPIPEncap(10.4.0.1, 4789, 10.4.0.2, 4789)", changes = "numbers", of = "others"},
   {"IPRewriter(pattern 192.0.2.%d 1024-65535 - - 0 0)", 4, changes = "ends",
@@ -72,6 +74,7 @@ local function fits(g, entry)
   return (not entry.of or g.group[entry.of])
     and not (entry.changes == "numbers" and g.changes.numbers)
     and not (entry.asks and g.changes.ends)
+    and not (entry.once and g.changes.order)
 end
 
 local function simple(g, from, name)
