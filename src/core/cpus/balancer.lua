@@ -13,7 +13,7 @@ local outside = require("core.outside.visitors")
 local balancer = {}
 
 local BUCKETS = C.FLOW_BUCKETS
-local FEWEST = 512 -- packets of a period, from which on they tell of loads
+local FEWEST = 1000 -- packets for each copy, from which on they tell of loads
 
 --- Seconds between two looks, unless others are asked for.
 balancer.SECONDS = 0.1
@@ -26,11 +26,11 @@ local next_look, paused = 0, false
 local workers, between -- see balancer.attach()
 local entered = false
 
---- What it has done: turns that moved anything, and buckets and flows that moved; turns
---- put off, since packets didn't get to their end; seconds that all stood still, in all
---- and the longest; the greatest load, in units of the mean, at the first look and as
---- it was to be after the last.
-balancer.told = {turns = 0, buckets = 0, flows = 0, put_off = 0, seconds = 0,
+--- What it has done: looks at loads; turns that moved anything, and buckets and flows
+--- that moved; turns put off, since packets didn't get to their end; seconds that all
+--- stood still, in all and the longest; the greatest load, in units of the mean, at the
+--- first look and as it was to be after the last.
+balancer.told = {looks = 0, turns = 0, buckets = 0, flows = 0, put_off = 0, seconds = 0,
                  longest = 0}
 
 --- What it needs of the engine: core.cpus.workers, and between() of core.cpus.deploy.
@@ -62,20 +62,31 @@ function balancer.table(name, n)
   return tonumber(ffi.cast("uintptr_t", ffi.cast("void *", t)))
 end
 
---- What packets each bucket has had since the last look, {[BUCKET] = number} from 0 on,
---- and the sum.
-local function take_loads()
-  local load, all = {}, 0
+local function packets_since()
+  local all = 0
+  for name, t in pairs(tables) do
+    for bucket = 0, BUCKETS - 1 do
+      all = all + tonumber(t.packets[bucket] - counted[name][bucket])
+    end
+  end
+  return all
+end
+
+--- What packets each bucket has had since this was called last, {[BUCKET] = number}
+--- from 0 on; or nil if those are fewer than `fewest`, which count the next time.
+local function take_loads(fewest)
+  if packets_since() < fewest then return nil end
+  local load = {}
   for bucket = 0, BUCKETS - 1 do load[bucket] = 0 end
   for name, t in pairs(tables) do
     local before = counted[name]
     for bucket = 0, BUCKETS - 1 do
       local now = t.packets[bucket]
-      local n = tonumber(now - before[bucket])
-      before[bucket], load[bucket], all = now, load[bucket] + n, all + n
+      load[bucket] = load[bucket] + tonumber(now - before[bucket])
+      before[bucket] = now
     end
   end
-  return load, all
+  return load
 end
 
 local function owners()
@@ -105,9 +116,11 @@ end
 
 --- Look at the loads, and move what is to be moved.
 function balancer.look()
-  local load, all = take_loads()
-  if all < FEWEST or not all_there() then return end
+  if not all_there() then return end
+  local load = take_loads(FEWEST * #group.cpus)
+  if not load then return end
   local told = balancer.told
+  told.looks = told.looks + 1
   local moves, before, after = balance.plan(owners(), load, #group.cpus)
   told.first, told.last = told.first or before, after
   if #moves == 0 then return end
@@ -144,8 +157,8 @@ function balancer.lines()
       .. "`perigee plan --cpus`"}
   end
   if not group or not told.first then return {} end
-  local lines = {("balance: the busiest CPU had %.2f of the mean at first, now %.2f")
-    :format(told.first, told.last)}
+  local lines = {("balance: the busiest CPU had %.2f of the mean at first, now %.2f; "
+    .. "%d looks"):format(told.first, told.last, told.looks)}
   if told.turns > 0 then
     lines[2] = ("balance: %d buckets%s moved in %d turns; workers stood still %.1f ms "
       .. "in all, %.1f at most"):format(told.buckets, group.move

@@ -66,6 +66,19 @@ describe("perigee spread", function ()
     assert.is_true(r.bound > 1.5 and r.balance.worst < r.bound * 1.1)
   end)
 
+  it("leaves no CPU with over 1.15 of what buckets allow after ten looks", function ()
+    for _, n in ipairs{2, 4, 8} do
+      for seed = 1, 4 do
+        local periods = made{elephant = 0.1 * seed, zipf = 0.7 + 0.1 * seed, seed = seed,
+          every = 1000 * n, packets = 20000 * n} -- the fewest that are looked at
+        local r, sum = simulation.run(periods, n), 0
+        for i = 11, 20 do sum = sum + r.balance.series[i] end
+        assert.is_true(sum / 10 <= 1.15 * r.bound)
+        assert.is_true(r.stay.all > 1.15 * r.bound or n == 8)
+      end
+    end
+  end)
+
   it("prints a table, and draws", function ()
     local path = os.tmpname()
     local said, status = testing.perigee{"spread", "--packets", "20000", "--every",

@@ -40,7 +40,8 @@ move every TIMER milliseconds from the busiest CPU to the least busy one, as wit
 METHOD pianorss is the same, as RSS++'s own experiments call it.
 METHOD rss moves nothing. active can be written. run_stats: a line "0 TURNS IMBALANCE
 NANOSECONDS": turns that moved something, the greatest load by the mean at the last
-look, and how long such a turn took; then the same two alone.]],
+look, and how long such a turn took; then the same two alone. looks: how often loads
+have been looked at, which takes 1000 packets for each CPU since the look before.]],
   differs = [[
 Loads are the packets of each bucket, and packets are handed out in software, by 128
 buckets. So RSSCOUNTER isn't needed, and DEV, CPUS, STARTCPU, CYCLES, LOAD, TARGET and
@@ -98,6 +99,7 @@ DeviceBalancer.handlers = {
     local told = balancer.told
     return ("0 %d %s %s\n"):format(told.turns, imbalance(told), mean_time(told))
   end},
+  looks = {read = function () return tostring(balancer.told.looks) end},
   run_stats_imbalance_first = {read = function () return imbalance(balancer.told) end},
   run_stats_time_first = {read = function () return mean_time(balancer.told) end},
 }
