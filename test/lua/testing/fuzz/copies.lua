@@ -4,6 +4,7 @@
 
 local Click = require("apps.click.click").Click
 local Random = require("testing.fuzz.random")
+local Worker = require("core.cpus.worker")
 local affinity = require("core.cpus.affinity")
 local config = require("core.config")
 local copies = require("program.click.copies")
@@ -151,7 +152,7 @@ end
 --- {number =, text =, problem =}.
 function fuzz.run(o)
   local counts, bad, trials = {divided = 0, refused = 0}, {}, {}
-  engine.watchdog = PATIENCE
+  engine.watchdog, Worker.PATIENCE_SECONDS = PATIENCE, PATIENCE
   for number = o.first, o.first + o.count - 1 do
     local trial = make(o.seed, number)
     if trial.meets then
