@@ -62,7 +62,7 @@ end
 function Router:stop() self.unit.stopped = true end
 function Router:signals() return {} end
 function Router:joined() return {} end
-function Router:nearest() return {} end
+function Router:nearest() return self.unit.options.nearest or {} end
 function Router:find(name)
   local others = self.unit.options.others or {}
   return others[name] or name == self.unit.element.name and self.unit.element or nil
@@ -113,7 +113,8 @@ end
 
 --- The element that the declaration `text` ("Strip(14)") makes, with `options`: inputs,
 --- outputs (how many are in use; 1, and what goes out of others is seen all the same),
---- name, others (elements that it finds, by name), time (seconds since 1970), values
+--- name, others (elements that it finds, by name), nearest (those that it finds on
+--- packets' way), time (seconds since 1970), values
 --- (the parsed arguments by name, in the place of the text), pull (its agnostic ports
 --- pull).
 --- Errors are in unit.errors; else the element is initialized.

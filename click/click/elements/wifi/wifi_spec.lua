@@ -121,3 +121,50 @@ describe("RadiotapDecap", function ()
     end
   end)
 end)
+
+describe("Prism2Decap", function ()
+  local function little(n)
+    return string.char(n % 256, math.floor(n / 256) % 256, 0, 0)
+  end
+
+  -- A header with the values of its ten items.
+  local function header(values)
+    local items = {}
+    for i = 0, 9 do
+      items[i + 1] = little(0x44) .. "\0\0\4\0" .. little(values[i] or 0)
+    end
+    return little(0x44) .. little(144) .. ("wlan0"):rep(4):sub(1, 16)
+      .. table.concat(items)
+  end
+
+  local function decap(bytes, flags)
+    local unit = click.unit("Prism2Decap")
+    local p = packet.from_string(bytes)
+    note.clear(p)
+    local extra = p.note8 + note.WIFI_EXTRA
+    ffi.cast("uint32_t *", extra)[1] = flags or 0
+    local q = unit:pass(p)
+    extra = q.note8 + note.WIFI_EXTRA
+    local noted = {ffi.cast("uint32_t *", extra)[1], extra[8], extra[9], extra[12]}
+    local text = ffi.string(q.data, q.length)
+    packet.free(q)
+    unit:free()
+    return text, noted
+  end
+
+  it("takes the header off, and notes what it says", function ()
+    local text, noted = decap(header{[3] = 50, [6] = 261, [7] = 22} .. "frame", 3)
+    assert.equal("frame", text)
+    assert.same({2, 50, 5, 22}, noted)
+    text, noted = decap(header{[8] = 1})
+    assert.equal("", text)
+    assert.same({1, 0, 0, 0}, noted)
+  end)
+
+  it("leaves others alone", function ()
+    local whole = header{}
+    for _, bytes in ipairs{"", "D\0\0\0", "E" .. whole:sub(2), whole:sub(1, 143)} do
+      assert.equal(bytes, (decap(bytes)))
+    end
+  end)
+end)
