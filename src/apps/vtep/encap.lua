@@ -17,13 +17,11 @@ local SHORT, TOO_BIG, NO_REMOTE, UNRESOLVED = 1, 2, 3, 4
 Encap.link_names = {input = {input = "input", flood = "flood"},
                     output = {output = true}}
 
-local ETHERNET, IP6, UDP_VXLAN = 14, 40, 16 -- bytes of headers
-local SIZE4, SIZE6 = header.SIZE[4], header.SIZE[6]
+local ETHERNET, IP4, UDP_VXLAN = 14, 20, 16 -- bytes of headers
 local ECN = 3
 local band, bor, rshift, tobit = bit.band, bit.bor, bit.rshift, bit.tobit
 local shiftright, copy = packet.shiftright, ffi.copy
 local flow_of, port_of = flow.of, flow.port
-local as_outer4, as_outer6 = header.stack[4], header.stack[6]
 
 -- UDP's checksum over `length` bytes, with the other words of the pseudo header in
 -- `sum`.
@@ -55,52 +53,45 @@ local function count(self, remote, number, length)
   counts.sent_bytes = counts.sent_bytes + length
 end
 
-local function process4(self, p)
-  local remote, reason = remote_for(self, p)
-  if remote == nil then return nil, reason end
-  local length, vni = p.length, tobit(p.hash[0])
-  count(self, remote, rshift(p.hash[1], 16), length)
-  local hash, tos = flow_of(p.data, length)
-  tos = bor(band(tos, self.tos_mask), self.tos)
-  p = shiftright(p, SIZE4)
-  copy(p.data, remote.header, SIZE4)
-  local pkt = as_outer4(p)
-  local total, udp = tobit(length + SIZE4 - ETHERNET), tobit(length + UDP_VXLAN)
-  pkt.outer:setTOS(tos)
-  pkt.outer:setLength(total)
-  pkt.outer:setChecksum(checksum.fold(tobit(remote.sum + tos + total)))
-  pkt.udp:setSrcPort(port_of(hash))
-  pkt.udp:setLength(udp)
-  pkt.vxlan:setVNI(vni)
-  if self.udp_checksum then
-    pkt.udp:setChecksum(udp_checksum(p.data + (SIZE4 - UDP_VXLAN), udp, remote.pseudo))
+-- process() of a family: its outer headers have `size` bytes, and as_outer() is their
+-- stack; set_ip() sets what of IP's differs by packet.
+local function processor(size, as_outer, set_ip)
+  local udp_at = size - UDP_VXLAN
+  return function (self, p)
+    local remote, reason = remote_for(self, p)
+    if remote == nil then return nil, reason end
+    local length, vni = p.length, tobit(p.hash[0])
+    count(self, remote, rshift(p.hash[1], 16), length)
+    local hash, tos = flow_of(p.data, length)
+    p = shiftright(p, size)
+    copy(p.data, remote.header, size)
+    local pkt, udp = as_outer(p), tobit(length + UDP_VXLAN)
+    set_ip(pkt.outer, bor(band(tos, self.tos_mask), self.tos), udp, hash, remote)
+    pkt.udp:setSrcPort(port_of(hash))
+    pkt.udp:setLength(udp)
+    pkt.vxlan:setVNI(vni)
+    if self.udp_checksum then
+      pkt.udp:setChecksum(udp_checksum(p.data + udp_at, udp, remote.pseudo))
+    end
+    return p
   end
-  return p
 end
 
-local function process6(self, p)
-  local remote, reason = remote_for(self, p)
-  if remote == nil then return nil, reason end
-  local length, vni = p.length, tobit(p.hash[0])
-  count(self, remote, rshift(p.hash[1], 16), length)
-  local hash, tos = flow_of(p.data, length)
-  tos = bor(band(tos, self.tos_mask), self.tos)
-  p = shiftright(p, SIZE6)
-  copy(p.data, remote.header, SIZE6)
-  local pkt = as_outer6(p)
-  local udp = tobit(length + UDP_VXLAN)
-  pkt.outer:setTrafficClass(tos)
-  -- The flow label tells flows apart where ports aren't looked at (RFC 6438).
-  pkt.outer:setFlowLabel(band(hash, 0xfffff))
-  pkt.outer:setLength(udp)
-  pkt.udp:setSrcPort(port_of(hash))
-  pkt.udp:setLength(udp)
-  pkt.vxlan:setVNI(vni)
-  if self.udp_checksum then
-    pkt.udp:setChecksum(udp_checksum(p.data + (ETHERNET + IP6), udp, remote.pseudo))
-  end
-  return p
-end
+local process4 = processor(header.SIZE[4], header.stack[4],
+  function (ip, tos, payload, _, remote)
+    local total = tobit(payload + IP4)
+    ip:setTOS(tos)
+    ip:setLength(total)
+    ip:setChecksum(checksum.fold(tobit(remote.sum + tos + total)))
+  end)
+
+local process6 = processor(header.SIZE[6], header.stack[6],
+  function (ip, tos, payload, hash)
+    ip:setTrafficClass(tos)
+    -- The flow label tells flows apart where ports aren't looked at (RFC 6438).
+    ip:setFlowLabel(band(hash, 0xfffff))
+    ip:setLength(payload)
+  end)
 
 --- Make the app for a tunnel (apps.vtep.tunnel).
 function Encap:new(tunnel)
