@@ -87,6 +87,16 @@ function M.duration_option(parser, text)
     :argname("TIME"):convert(quantity.duration)
 end
 
+--- The option of programs that write their results to a file; `what` they are.
+function M.json_option(parser, what)
+  return parser:option("--json", ("Write %s as JSON to FILE; -: to standard output, "
+    .. "and everything else to standard error."):format(what or "the results"))
+    :argname("FILE"):convert(M.output)
+end
+
+--- Where the text of such a program goes, whose option says `path` (or is nil).
+function M.text_stream(path) return path == "-" and io.stderr or io.stdout end
+
 --- The results of `args` (an array of strings) as argparse's table of targets.
 function M.parse(parser, args)
   prepare(parser)

@@ -139,7 +139,7 @@ function M.run(args)
   engine.configure(graph(options))
   local writer = engine.app_table.writer
   local ok, err = run_engine(writer, options)
-  local stream = options.json == "-" and io.stderr or io.stdout
+  local stream = cli.text_stream(options.json)
   stream:write(M.report(writer, engine.app_table.port, engine.app_table.filter))
   run_report.save(options.json, {written = (writer.file:written())})
   if not ok then

@@ -3,6 +3,7 @@
 -- what became of each.
 
 local C = require("core.native")
+local cli = require("lib.cli")
 local commands = require("program.connect.commands")
 local course = require("program.connect.course")
 local files = require("core.lib.files")
@@ -32,7 +33,7 @@ end
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = options_of(args)
-  local stream = options.json == "-" and io.stderr or io.stdout
+  local stream = cli.text_stream(options.json)
   local sides = graph.configure(options)
   commands.let_in(sides)
   local before = C.pg_cpu_seconds()

@@ -71,8 +71,7 @@ local function parser()
     :argname("TIME"):convert(cli.duration)
   p:option("--window", "Bytes that the peer may send ahead (default 65535).")
     :argname("BYTES"):convert(cli.bytes)
-  p:option("--json", "Write the results to FILE too; -: to standard output, and the"
-           .. " report to standard error."):argname("FILE"):convert(cli.output)
+  cli.json_option(p)
   plot_file.option(p, "connections over time, and how long they waited")
   return p
 end

@@ -36,8 +36,7 @@ local function parser()
     .. "(default 5); earlier if the program does, and later where others have the CPU "
     .. "meanwhile."):argname("TIME")
     :convert(cli.duration):default(tostring(DURATION_S))
-  p:option("--json", "Also write what is found as JSON to FILE; -: to standard output, "
-    .. "and the text to standard error."):argname("FILE"):convert(cli.output)
+  cli.json_option(p, "what is found")
   p:argument("program", "the program and its arguments"):args("?")
   return p
 end
@@ -78,7 +77,7 @@ function Examination:finish()
     self.profiling = false
     self.samples, self.rows = jit_profile.stop()
   end
-  local out = self.json == "-" and io.stderr or io.stdout
+  local out = cli.text_stream(self.json)
   out:write(diagnosis.text(self))
   local found = diagnosis.report(self)
   if self.json then files.save(self.json, cjson.encode(found) .. "\n") end

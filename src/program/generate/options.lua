@@ -67,8 +67,7 @@ local function parser()
   p:option("--seed", "Seed of random values and gaps (default 1).")
     :argname("N"):convert(cli.integer(0, 2^32))
   p:option("--script", "A Lua file with a function for each packet."):argname("FILE")
-  p:option("--json", "Write the results to FILE too; -: to standard output, and the"
-           .. " report to standard error."):argname("FILE"):convert(cli.output)
+  cli.json_option(p)
   p:option("--json-lines", "Write a line of JSON to FILE each second, and the results"
            .. " as the last one; -: to standard output."):argname("FILE")
     :convert(cli.output)

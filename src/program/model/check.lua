@@ -3,6 +3,7 @@
 -- known work in it and on other machines, and sees whether the work makes it so.
 
 local cjson = require("cjson")
+local cli = require("lib.cli")
 local stdlib = require("posix.stdlib")
 local task_replay = require("program.model.task_replay")
 local children = require("program.model.children")
@@ -149,7 +150,7 @@ function M.run(options)
   end
   local runs = run_in_turn(loads, options)
   local base, errors, checks = runs[1], {}, {}
-  local out = options.json == "-" and io.stderr or io.stdout
+  local out = cli.text_stream(options.json)
   local function say(text) out:write(text, "\n") end
   show_graph(say, base)
   show_composed(say, composed, problem, base)

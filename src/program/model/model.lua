@@ -98,8 +98,7 @@ local function parse_check(args)
     :convert(cli.positive_number):default("10")
   p:option("--model", "What `perigee model` wrote.")
     :argname("FILE"):default(DIRECTORY .. "/model.json")
-  p:option("--json", "Also write the results as JSON to FILE; -: to standard output, "
-    .. "and the text to standard error."):argname("FILE"):convert(cli.output)
+  cli.json_option(p)
   p:argument("program", "the program and its arguments"):args("?")
   local options = cli.parse(p, own)
   options.program, options.args = table.remove(rest, 1), rest

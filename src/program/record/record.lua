@@ -2,6 +2,7 @@
 -- `perigee record`: the last packets of ports in memory, and those around a trigger in
 -- files. Whatever ends it, files under their names are complete.
 
+local cli = require("lib.cli")
 local commands = require("program.record.commands")
 local config = require("core.config")
 local engine = require("core.app")
@@ -72,7 +73,7 @@ end
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = options_of(args)
-  local stream = options.json == "-" and io.stderr or io.stdout
+  local stream = cli.text_stream(options.json)
   local function say(text)
     stream:write(text)
     stream:flush()

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `perigee replay`: a savefile's packets to a port, when they are due.
 
+local cli = require("lib.cli")
 local engine = require("core.app")
 local config = require("core.config")
 local failure = require("core.failure")
@@ -131,7 +132,7 @@ function M.run(args)
   commands.let_in(source, argument)
   local ok, err = run_engine(source, ports, options)
   local figures = summary.figures(source, ports, engine.now(), options)
-  local stream = options.json == "-" and io.stderr or io.stdout
+  local stream = cli.text_stream(options.json)
   stream:write(summary.text(options, figures))
   run_report.save(options.json, {replay = figures})
   if not ok then

@@ -164,7 +164,7 @@ function M.run(args)
   if parsed.last_good then begin_or_last_good(run) else begin(run, parsed) end
   offer.let_in(function () return text.of(run.options) end)
   local options, tunnel = run.options, run.tunnel
-  local stream = parsed.json == "-" and io.stderr or io.stdout
+  local stream = cli.text_stream(parsed.json)
   function run.say(line)
     stream:write(line)
     stream:flush()

@@ -3,9 +3,8 @@
 -- the throughput test of RFC 2544, section 26.1.
 
 local cli = require("lib.cli")
-local failure = require("core.failure")
 local files = require("core.lib.files")
-local numa = require("lib.numa")
+local loadtest = require("program.loadtest.options")
 local plot = require("program.loadtest.plot")
 local plot_file = require("lib.picture.plot_file")
 local report = require("program.loadtest.report")
@@ -20,20 +19,11 @@ local M = {}
 local RFC2544 = {duration = 60, wait = 2, pause = 5}
 local USUAL = {duration = 1, wait = 0.2, pause = 0}
 
-local function percent(text)
-  local value, problem = cli.number(0, 100)(text:gsub("%%$", ""))
-  return value and value / 100, problem
-end
-
 local function parser()
   local p = cli.parser("loadtest find-limit", "Find the highest rate at which "
     .. "everything that is sent comes back. Trials have a fixed length; each halves "
     .. "the interval of rates. Rates are in bits a second on the wire (10e9, 500M).")
-  p:usage("Usage: perigee loadtest find-limit [OPTIONS] FILE PORT\n"
-    .. "       perigee loadtest find-limit [OPTIONS] (FILE TX-NAME RX-NAME PORT)...\n"
-    .. "       perigee loadtest find-limit [OPTIONS] --sizes SIZES PORT\n"
-    .. "       perigee loadtest find-limit [OPTIONS] --sizes SIZES (TX-NAME RX-NAME "
-    .. "PORT)...")
+  loadtest.usage(p, "find-limit")
   p:argument("streams", "FILE: a capture file, sent repeatedly; PORT: a PCI address or "
     .. "other port. The stream TX-NAME should come back at the port of RX-NAME. -: "
     .. "send nothing there.")
@@ -47,24 +37,14 @@ local function parser()
   p:option("-r --retry-count", "Try a rate that fails N more times (default 3).")
     :argname("N"):convert(cli.integer(0, 1000))
   p:option("--loss", "Percentage of the packets that may be lost (default 0).")
-    :argname("PERCENT"):convert(percent)
-  p:option("--wait", "Wait for packets on their way after a trial (default 200ms).")
-    :argname("TIME"):convert(cli.duration)
-  p:option("--warm-up", "Send for this time before the first trial (default 1).")
-    :argname("TIME"):convert(cli.duration)
-  p:option("--sizes", "Send UDP frames of each of these sizes in bytes, without the "
-    .. "frame check, instead of files: 60,1514, or rfc2544."):argname("SIZES")
-    :convert(streams.sizes)
+    :argname("PERCENT"):convert(loadtest.percent)
+  loadtest.of_search(p)
   p:flag("--rfc2544", "As in RFC 2544: its sizes, trials of a minute, 2 s wait, 5 s "
     .. "pause, no retries, no loss, unless other options say otherwise.")
-  p:option("--burst", "Packets that may be sent at once after this machine was late, "
-    .. "or those of 1 ms if they are more (default 128)."):argname("N")
-    :convert(cli.integer(0, 100000))
   p:option("-e --exec", "Run this in a shell after each trial: its exit status says "
     .. "whether the trial has passed."):argname("COMMAND")
-  p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
-  p:option("--json", "Write the results to FILE; -: to standard output, and "
-    .. "everything else to standard error."):argname("FILE"):convert(cli.output)
+  loadtest.cpu(p)
+  cli.json_option(p)
   plot_file.option(p, "what was lost by rate")
   return p
 end
@@ -79,9 +59,7 @@ local function with_defaults(options)
   options.warm_up = options.warm_up or 1
   options.burst = options.burst or tester.BURST
   if options.rfc2544 then options.sizes = options.sizes or streams.RFC2544_SIZES end
-  if options.duration == 0 then
-    failure.usage("--duration 0: a trial takes some time")
-  end
+  loadtest.takes_time("duration", options.duration)
   return options
 end
 
@@ -107,12 +85,9 @@ end
 function M.run(args)
   local options = with_defaults(cli.parse(parser(), args))
   local list = streams.parse(options.streams, options.sizes == nil)
-  if options.cpu then numa.bind_to_cpu(options.cpu) end
-  local out = options.json == "-" and io.stderr or io.stdout
-  out:setvbuf("line")
+  local say = loadtest.begin(options)
   local all = {}
-  local problem = tester.together(measure, list, options,
-    function (text) out:write(text) end, all)
+  local problem = tester.together(measure, list, options, say, all)
   if options.json then files.save(options.json, report.json(whole(options, all))) end
   plot_file.write(options.plot, "loadtest find-limit", plot.search(all))
   if problem then error(problem, 0) end

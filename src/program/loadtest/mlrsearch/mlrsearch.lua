@@ -3,7 +3,7 @@
 -- (PDR), by Multiple Loss Ratio search.
 
 local files = require("core.lib.files")
-local numa = require("lib.numa")
+local loadtest = require("program.loadtest.options")
 local options_of = require("program.loadtest.mlrsearch.options").parse
 local plot = require("program.loadtest.plot")
 local plot_file = require("lib.picture.plot_file")
@@ -106,12 +106,9 @@ end
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = options_of(args)
-  if options.cpu then numa.bind_to_cpu(options.cpu) end
-  local out = options.json == "-" and io.stderr or io.stdout
-  out:setvbuf("line")
+  local say = loadtest.begin(options)
   local all = {}
-  local problem = tester.together(measure_all, options,
-    function (text) out:write(text) end, all)
+  local problem = tester.together(measure_all, options, say, all)
   if options.json then
     files.save(options.json, report.json{report = "mlrsearch", bitrate = options.max,
       min = options.min, duration = options.duration, burst = options.burst,

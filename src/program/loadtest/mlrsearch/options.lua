@@ -3,6 +3,7 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local loadtest = require("program.loadtest.options")
 local plot_file = require("lib.picture.plot_file")
 local streams = require("program.loadtest.streams")
 local tester = require("program.loadtest.tester")
@@ -11,16 +12,11 @@ local M = {}
 
 local NAMES = {[0] = "NDR", [0.005] = "PDR"} -- as FD.io CSIT calls them
 
-local function share(text)
-  local value, problem = cli.number(0, 100)(text:gsub("%%$", ""))
-  return value and value / 100, problem
-end
-
 -- "0,0.5%": the goals' loss ratios.
 local function loss_ratios(text)
   local list = {}
   for word in (text .. ","):gmatch("([^,]*),") do
-    local ratio, problem = share(word)
+    local ratio, problem = loadtest.percent(word)
     if not ratio then return nil, problem end
     if ratio >= 1 then
       return nil, ("'%s' lets everything be lost: any rate would do"):format(word)
@@ -34,11 +30,7 @@ local function parser()
   local p = cli.parser("loadtest mlrsearch", "Find the highest rates at which no more "
     .. "than given shares of the packets are lost, by Multiple Loss Ratio search "
     .. "(draft-ietf-bmwg-mlrsearch). Rates are in bits a second on the wire.")
-  p:usage("Usage: perigee loadtest mlrsearch [OPTIONS] FILE PORT\n"
-    .. "       perigee loadtest mlrsearch [OPTIONS] (FILE TX-NAME RX-NAME PORT)...\n"
-    .. "       perigee loadtest mlrsearch [OPTIONS] --sizes SIZES PORT\n"
-    .. "       perigee loadtest mlrsearch [OPTIONS] --sizes SIZES (TX-NAME RX-NAME "
-    .. "PORT)...")
+  loadtest.usage(p, "mlrsearch")
   p:argument("streams", "As for find-limit."):args("*")
   p:option("-b --bitrate", "The highest rate (default 10e9)."):argname("RATE")
     :convert(cli.rate)
@@ -52,30 +44,19 @@ local function parser()
     .. "trials)."):argname("TIME"):convert(cli.duration)
   p:option("--exceed", "Percentage of that time in which more may be lost (default "
     .. "50).")
-    :argname("PERCENT"):convert(share)
+    :argname("PERCENT"):convert(loadtest.percent)
   p:option("--width", "How near the bounds are in the end, in percent (default 0.5).")
-    :argname("PERCENT"):convert(share)
-  p:option("--wait", "Wait for packets on their way after a trial (default 200ms).")
-    :argname("TIME"):convert(cli.duration)
-  p:option("--warm-up", "Send for this time before the first trial (default 1).")
-    :argname("TIME"):convert(cli.duration)
-  p:option("--sizes", "Send UDP frames of each of these sizes in bytes, without the "
-    .. "frame check, instead of files: 60,1514, or rfc2544."):argname("SIZES")
-    :convert(streams.sizes)
-  p:option("--burst", "Packets that may be sent at once after this machine was late, "
-    .. "or those of 1 ms if they are more (default 128)."):argname("N")
-    :convert(cli.integer(0, 100000))
-  p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
-  p:option("--json", "Write the results to FILE; -: to standard output, and "
-    .. "everything else to standard error."):argname("FILE"):convert(cli.output)
+    :argname("PERCENT"):convert(loadtest.percent)
+  loadtest.of_search(p)
+  loadtest.cpu(p)
+  cli.json_option(p)
   plot_file.option(p, "what was lost by rate")
   return p
 end
 
 local function check(options)
-  if options.duration == 0 then
-    failure.usage("--duration 0: a trial takes some time")
-  elseif options.exceed >= 1 then
+  loadtest.takes_time("duration", options.duration)
+  if options.exceed >= 1 then
     failure.usage("--exceed 100: it must be less, or any rate would do")
   elseif options.width == 0 then
     failure.usage("--width 0: the bounds would never be so near")

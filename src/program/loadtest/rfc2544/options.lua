@@ -3,6 +3,7 @@
 
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local loadtest = require("program.loadtest.options")
 local streams = require("program.loadtest.streams")
 
 local options = {}
@@ -79,9 +80,8 @@ local function parser()
     :convert(cli.duration)
   p:option("--warm-up", "Send for this time before the first trial of a size (default "
     .. "1)."):argname("TIME"):convert(cli.duration)
-  p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
-  p:option("--json", "Write the results to FILE; -: to standard output, and "
-    .. "everything else to standard error."):argname("FILE"):convert(cli.output)
+  loadtest.cpu(p)
+  cli.json_option(p)
   p:option("--histogram", "Write the latencies of each trial to FILE, as a log of "
     .. "HdrHistogram."):argname("FILE"):convert(cli.output_file)
   p:option("--page", "Write a report with plots, one HTML page, to FILE.")
@@ -95,9 +95,7 @@ function options.parse(args)
   local usual = o.quick and QUICK or AS_WRITTEN
   for key, value in pairs(usual) do o[key] = o[key] or value end
   for _, key in ipairs{"duration", "latency_duration", "burst_duration"} do
-    if o[key] == 0 then
-      failure.usage("--%s 0: a trial takes some time", (key:gsub("_", "-")))
-    end
+    loadtest.takes_time(key:gsub("_", "-"), o[key])
   end
   o.max = o.bitrate or 10e9
   o.precision, o.step = o.precision or o.max / 100, o.step or 0.1

@@ -8,7 +8,7 @@ local files = require("core.lib.files")
 local hdr_log = require("lib.traffic.hdr_log")
 local loss = require("program.loadtest.rfc2544.loss")
 local main = require("core.main")
-local numa = require("lib.numa")
+local loadtest = require("program.loadtest.options")
 local options_of = require("program.loadtest.rfc2544.options").parse
 local page = require("program.loadtest.rfc2544.page")
 local rate = require("lib.traffic.rate")
@@ -143,10 +143,7 @@ end
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = options_of(args)
-  if options.cpu then numa.bind_to_cpu(options.cpu) end
-  local out = options.json == "-" and io.stderr or io.stdout
-  out:setvbuf("line")
-  local function say(sentence) out:write(sentence) end
+  local say = loadtest.begin(options)
   local found, entries = summary(options), {}
   local whole, problem = pcall(tester.together, measure_all, options, found, entries,
     say)

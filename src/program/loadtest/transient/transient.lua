@@ -5,7 +5,7 @@ local cli = require("lib.cli")
 local engine = require("core.app")
 local failure = require("core.failure")
 local files = require("core.lib.files")
-local numa = require("lib.numa")
+local loadtest = require("program.loadtest.options")
 local plot = require("program.loadtest.plot")
 local plot_file = require("lib.picture.plot_file")
 local report = require("program.loadtest.report")
@@ -74,7 +74,7 @@ local function parser()
   p:flag("-y --hydra", "Write them in the form that Hydra's reports expect.")
   p:option("--json", "Write the results to FILE."):argname("FILE")
     :convert(cli.output_file)
-  p:option("--cpu", "Run on this CPU."):argname("CPU"):convert(cli.integer(0, 4095))
+  loadtest.cpu(p)
   plot_file.option(p, "rates and losses over time")
   return p
 end
@@ -130,8 +130,7 @@ function M.run(args)
   options.bitrate, options.duration = options.bitrate or 10e9, options.duration or 5
   options.step = options.step or options.bitrate / STEPS
   local list = streams.parse(options.streams, true)
-  if options.cpu then numa.bind_to_cpu(options.cpu) end
-  io.stdout:setvbuf("line")
+  loadtest.begin(options)
   local t = tester.new(list)
   local note = bench_file(options)
   local results = tester.together(function ()
