@@ -90,7 +90,6 @@ void mg_check_rest(void *pool);
 
 void mg_ask_checksums(struct packet **packets, int32_t n, uint64_t flags, uint32_t l2,
                       uint32_t l3);
-void mg_ask_vlan(struct packet **packets, int32_t n, uint32_t tci);
 
 /* device.c ------------------------------------------------------------------- */
 

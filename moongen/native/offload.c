@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asking for what scripts leave to the device. It is done as packets are sent
- * (src/native/dpdk/offload.c).
+ * Asking for checksums that scripts leave to the device, for arrays of buffers. They are
+ * computed as packets are sent (src/native/dpdk/offload.c).
  */
 #include <stdint.h>
 
@@ -19,16 +19,5 @@ void mg_ask_checksums(struct packet **packets, int32_t n, uint64_t flags, uint32
       continue;
     packets[i]->ol_flags |= flags;
     packets[i]->tx_offload = l2 | l3 << 7; /* rte_mbuf's l2_len and l3_len */
-  }
-}
-
-/* Ask for a VLAN tag with these 16 bits of control information. */
-void mg_ask_vlan(struct packet **packets, int32_t n, uint32_t tci)
-{
-  for (int32_t i = 0; i < n; i++) {
-    if (!packets[i])
-      continue;
-    packets[i]->vlan_tci = tci;
-    packets[i]->ol_flags |= RTE_MBUF_F_TX_VLAN;
   }
 }

@@ -4,7 +4,6 @@
 -- (src/native/dpdk/offload.c), so that later changes of a packet count, too.
 
 local bit = require("bit")
-local ffi = require("ffi")
 local constants = require("moongen.packets.constants")
 local C = require("core.declare")("native/moongen.h")
 
@@ -51,8 +50,6 @@ local function count(bufs, n)
     tostring(n)), 3)
 end
 
-local one = ffi.new("struct packet *[1]")
-
 -- A method each of packets and of arrays for a kind of checksum.
 local function add(packets, arrays, name)
   local kind = FLAGS[name]
@@ -75,13 +72,15 @@ function offload.add_to(packets, arrays)
 
   --- Send the packet with a VLAN tag: identifier, priority (0) and cfi (0).
   function packets.setVlan(p, vlan, pcp, cfi)
-    one[0] = p
-    C.mg_ask_vlan(one, 1, tci_of(vlan, pcp, cfi))
+    C.pg_offload_vlan(p, tci_of(vlan, pcp, cfi))
   end
 
-  --- The same for all packets of the array.
+  --- The same for all packets of the array, which may have gaps.
   function arrays.setVlans(bufs, vlan, pcp, cfi)
-    C.mg_ask_vlan(bufs.array, count(bufs), tci_of(vlan, pcp, cfi))
+    local tci = tci_of(vlan, pcp, cfi)
+    for i = 0, count(bufs) - 1 do
+      if bufs.array[i] ~= nil then C.pg_offload_vlan(bufs.array[i], tci) end
+    end
   end
 
   local function no_ipsec()
