@@ -3,6 +3,7 @@
 byte, refusals, what is left behind, and `perigee model`. Instructions are counted there."""
 
 import json
+import re
 
 import pytest
 
@@ -85,6 +86,22 @@ def test_between_processes_and_after_kill_9(guest):
     assert sent.returncode == 0, sent.stdout
     assert far.finish() == 0, far.said
     assert list(load(guest.folder / "far.pcap")) == FRAMES
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_it_wakes_a_sleeping_engine(guest, kind):
+    """Frames half a second apart."""
+    near, far = ENDS[kind]
+    save(guest.folder / "slow.pcap", FRAMES[:6], gap_us=500_000)
+    echo = guest.start("echo", f"netmap:{far}")
+    echo.wait_for_engine()
+    sent = guest.perigee("replay", guest.folder / "slow.pcap", f"netmap:{near}")
+    assert sent.returncode == 0, sent.stdout
+    assert echo.interrupt() == 0, echo.said
+    assert "looked at every" not in echo.said
+    came = re.search(r"slept [\d,]+ times .* it came ([\d,]+) times", echo.said)
+    assert int(came[1].replace(",", "")) >= 3, echo.said
+    assert account(echo.said)["received"] >= 6
 
 
 def test_an_interface_is_one_processs_and_goes_back_to_the_kernel(guest):

@@ -181,6 +181,7 @@ Port.tick_seconds = 5 * ALIVE_SECONDS
 --- there are none (core.idle.waking).
 function Port:wake_fds()
   if not (self.output.output or self.output.tx) then return {} end
+  if self.port.gone ~= 0 then return {} end -- tick() sees that it is back
   local of = self.kind.wake_fds
   local fds = of and of(self.port, self.description)
   self.looked_at = not fds and not self.kind.reads

@@ -57,6 +57,7 @@ describe("a port whose card is unplugged", function ()
     assert.same({7, 5}, {stats.opackets, stats.tx_unplugged})
     assert.equal(5, tonumber(pool.freelist.port_drops - drops))
     assert.is_nil(said_by(apps.a))
+    assert.same({}, apps.a:wake_fds()) -- an engine that sleeps needn't look at it
     apps.b:pull() -- the other end is still there
     assert.equal(7, #testing.take(apps.b.output.output))
   end)

@@ -68,6 +68,10 @@ function netmap.open(device_port, port)
   driver.check(port, C.pg_netmap_open(device_port, port.name, is_interface))
 end
 
+function netmap.wake_fds(device_port)
+  return {C.pg_netmap_descriptor(device_port)}
+end
+
 netmap.tend = C.pg_netmap_tend
 
 return netmap

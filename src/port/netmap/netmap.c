@@ -150,6 +150,14 @@ int pg_netmap_tend(struct port *port)
   return fit(port);
 }
 
+/* The descriptor that is ready while there is something to receive (poll(2) asks the
+ * kernel, as NIOCRXSYNC does). Not to be called while the interface is away. */
+int pg_netmap_descriptor(const struct port *port)
+{
+  const struct netmap_port *s = port->state;
+  return s->fd;
+}
+
 /* What was sent before goes out, within a moment. */
 static void finish_sending(const struct netmap_port *s)
 {

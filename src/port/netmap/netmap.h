@@ -11,3 +11,4 @@ struct port;
 
 int pg_netmap_open(struct port *port, const char *name, bool is_interface);
 int pg_netmap_tend(struct port *port);
+int pg_netmap_descriptor(const struct port *port);
