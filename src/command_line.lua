@@ -320,9 +320,7 @@ function command_line.start(argv)
     run(argv)
   end, failure.explain)
   if not ok then status = main.status_of(err) end
-  ok, err = main.tidy_up(status ~= 0)
-  if not ok then status = math.max(status, main.status_of(err)) end
-  return status
+  return main.final_status(status)
 end
 
 return command_line

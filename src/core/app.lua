@@ -67,11 +67,11 @@ local function change_all(new, forced, before)
   local checked = plan.check(new, known or graph.known())
   standby.pass() -- before any worker opens what the other process has
   if before then before() end
-  deploy.configure(new, {
+  local problem = deploy.configure(new, {
     prepare = graph.prepare, abandon = graph.abandon, running = graph.configuration,
-    change = function (part) graph.change(part, forced) end,
-  })
+    change = function (part) graph.change(part, forced) end})
   engine.configuration, known = new, checked
+  if problem then error(problem, 0) end
 end
 
 -- A configuration is applied between breaths: within one, apps hold packets and

@@ -128,14 +128,22 @@ function main.tidy_up(failed)
   return ok, err
 end
 
+--- The same for a program that would end with this status; the status it ends with: 1
+--- at least if something couldn't be done, here or while it ran (pg_note_failure).
+function main.final_status(status)
+  local ok, err = main.tidy_up(status ~= 0)
+  if not ok then status = math.max(status, main.status_of(err)) end
+  local native = loaded("core.native")
+  return native and native.pg_has_failed() and math.max(status, 1) or status
+end
+
 --- End the process with this exit status, after stopping all apps.
 function main.exit(status)
-  local ok, err = main.tidy_up(status ~= nil and status ~= 0)
-  if not ok then status = math.max(status or 0, main.status_of(err)) end
+  status = main.final_status(status or 0)
   io.stdout:flush()
   local native = loaded("core.native")
-  if native then native.pg_end_without_stuck(status or 0) end
-  os.exit(status or 0)
+  if native then native.pg_end_without_stuck(status) end
+  os.exit(status)
 end
 
 local function is_ours(tree)

@@ -147,7 +147,8 @@ local function all_rest(cpus)
   if not sound and not failure.is(finished) then error(finished, 0) end
   if not finished then return false end
   for i, cpu in ipairs(cpus) do
-    local states = workers.call(cpu, "apps.click.click", "progress", {app_of(i)})
+    local states = workers.is_dead(cpu) and {}
+      or workers.call(cpu, "apps.click.click", "progress", {app_of(i)})
     if states["passing on"] or states.starting then return false end
   end
   return true, not sound and finished or nil

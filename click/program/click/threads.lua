@@ -171,13 +171,16 @@ local function end_of_files(by_cpu, has_main)
   local function check()
     click.check_files(here)
     for cpu, names in pairs(by_cpu) do
-      workers.call(cpu, "apps.click.click", "check_files", names)
+      if not workers.is_dead(cpu) then
+        workers.call(cpu, "apps.click.click", "check_files", names)
+      end
     end
   end
   return function ()
     local all = click.progress(here)
     for cpu, names in pairs(by_cpu) do
-      local states = workers.call(cpu, "apps.click.click", "progress", names)
+      local states = workers.is_dead(cpu) and {}
+        or workers.call(cpu, "apps.click.click", "progress", names)
       for state, n in pairs(states) do all[state] = (all[state] or 0) + n end
     end
     local over = all.over ~= nil

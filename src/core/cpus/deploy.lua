@@ -247,6 +247,26 @@ local function change_apart(new, list, main)
   if not ok then error(err, 0) end
 end
 
+-- Nothing runs any more: whatever an app raises as it stops, all others stop, and the
+-- workers end. Returns what was raised first, if anything was.
+local function stop_all(main)
+  local change = {main = main, moving = {}, given = {}, at = {}}
+  local first
+  local function try(f, ...)
+    local ok, err = pcall(f, ...)
+    if not ok and not first then first = err end
+  end
+  local places = workers.places()
+  try(halt, places, {}, {})
+  for _, cpu in ipairs(places) do try(run_part, change, cpu, EMPTY) end
+  try(run_part, change, MAIN, EMPTY)
+  crossings = {}
+  workers.installed({}, {})
+  for _, cpu in ipairs(places) do try(workers.retire, cpu) end
+  rings.keep(crossings)
+  return first
+end
+
 --- Let what is in links and rings run out, for `seconds` at most, while nothing is
 --- received. No engine runs.
 function deploy.run_out(seconds)
@@ -278,8 +298,9 @@ end
 --- part stays as it is go on meanwhile; no packet is lost by moving apps. While it is
 --- prepared, so may the main thread (core.lib.meanwhile). When it
 --- fails, it raises why, and the parts are as before: untouched, if a new app doesn't
---- start.
+--- start. Where `new` has no apps, all stop, and it returns what was raised, or nil.
 function deploy.configure(new, main)
+  if not next(new.apps) then return meanwhile.alone(stop_all, main) end
   local new_parts, new_crossings = partition.of(new)
   local alone = #workers.places() == 0 -- what runs is all in the main thread
   if alone then

@@ -282,6 +282,9 @@ workers.raise_failure = failures.raise
 
 reports.attach(workers)
 
+--- Has the worker of that CPU stopped for an error, for good or until it starts again?
+function workers.is_dead(cpu) return by_cpu[cpu].dead ~= nil end
+
 --- Does a worker run the app `name`?
 function workers.has(name)
   for place, p in pairs(placed) do
