@@ -49,8 +49,8 @@ local SIMPLE = {
 local GROUPS = {{answers = true}, {pairs = true, fragments = true},
   {fragments = true, others = true}}
 
--- And those that give packets on in several ways. Behind a Tee a flow's packets, which
--- are twice there, have no order.
+-- And those that give packets on in several ways, with what has to be in `front`.
+-- Behind a Tee a flow's packets, which are twice there, have no order.
 local BRANCHES = {
   {"IPClassifier(tcp, udp, -)", 3},
   {"IPClassifier(icmp type echo, -)", 2, is = "ports"},
@@ -59,6 +59,8 @@ local BRANCHES = {
   {"HashSwitch(12, 4)", 2, asks = true}, {"Tee(2)", 2, changes = "order"},
   {"StaticIPLookup(10.0.0.0/8 0, 198.51.0.0/16 1, 0/0 2)", 3, asks = true},
   {"RadixIPLookup(198.51.100.0/25 0, 0/0 1)", 2, asks = true}, {"PaintSwitch", 2},
+  {"FlowSwitch(LB_MODE hash)", 2, asks = true, is = "ports",
+    front = "FlowIPManager -> "},
 }
 
 local function filled(random, entry)
@@ -93,7 +95,8 @@ local function branches(g, from, name, depth)
   if kind.changes then g.changes[kind.changes] = true end
   if kind.is then g.has[kind.is] = true end
   local all = name .. "all"
-  g:say("%s :: %s; %s -> %s; %s :: Counter;", name, kind[1], from, name, all)
+  g:say("%s :: %s; %s -> %s%s; %s :: Counter;", name, kind[1], from, kind.front or "",
+    name, all)
   table.insert(g.counters, all)
   for i = 0, kind[2] - 1 do
     g:say("%s -> %s;", chain(g, ("%s [%d]"):format(name, i), depth + 1), all)
