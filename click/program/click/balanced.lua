@@ -18,7 +18,10 @@ end
 --- Do the router's elements, or the command line, ask for it?
 function balanced.wanted(router)
   local e = who_asks(router)
-  if e then balancer.want(e:period()) end
+  if e then
+    balancer.want(e:period())
+    balancer.use(e.cpus)
+  end
   return balancer.wanted()
 end
 

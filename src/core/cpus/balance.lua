@@ -61,16 +61,40 @@ local function best_bucket(owner, load, cpu, gap)
   return fits or above
 end
 
+-- Give the buckets that are of none of the `n` CPUs, largest first, to whoever has the
+-- least to do: the new owners, the buckets that go, the sums then, and the imbalance
+-- before.
+local function take_in(owner, load, n)
+  local now, moved, sums, others, homeless = {}, {}, {}, {}, {}
+  for cpu = 0, n - 1 do sums[cpu] = 0 end
+  for bucket = 0, #owner do
+    local cpu = owner[bucket]
+    local list = cpu < n and sums or others
+    list[cpu], now[bucket] = (list[cpu] or 0) + load[bucket], cpu
+    if cpu >= n then homeless[#homeless + 1] = bucket end
+  end
+  local most, all = 0, 0
+  for _, list in ipairs{sums, others} do
+    for _, sum in pairs(list) do most, all = math.max(most, sum), all + sum end
+  end
+  table.sort(homeless, function (x, y)
+    return load[x] > load[y] or load[x] == load[y] and x < y
+  end)
+  for _, bucket in ipairs(homeless) do
+    local _, to = ends_of(sums, n)
+    now[bucket], moved[bucket], sums[to] = to, true, sums[to] + load[bucket]
+  end
+  return now, moved, sums, all > 0 and most * n / all or 1
+end
+
 --- What is to move, a list of {bucket =, from =, to =}; and the imbalance before and
 --- after it. `owner`, {[BUCKET] = CPU}, and `load`, {[BUCKET] = number}, both from 0
---- on: `n` CPUs, and what each bucket has given them to do. An elephant stays, and what
---- is beside it goes.
+--- on: `n` CPUs, and what each bucket has given them to do. Buckets of other CPUs, from
+--- `n` on, move to these. An elephant stays, and what is beside it goes.
 function balance.plan(owner, load, n)
-  local now, moved = {}, {}
-  for bucket = 0, #owner do now[bucket] = owner[bucket] end
-  local sums = balance.sums(owner, load, n)
-  local before = balance.imbalance(sums, n)
-  if before <= balance.TOLERANCE then return {}, before, before end
+  local now, moved, sums, before = take_in(owner, load, n)
+  local must = next(moved) ~= nil
+  if before <= balance.TOLERANCE and not must then return {}, before, before end
   for _ = 0, #owner do
     if balance.imbalance(sums, n) <= balance.AIM then break end
     local from, to = ends_of(sums, n)
@@ -80,7 +104,7 @@ function balance.plan(owner, load, n)
     now[bucket], moved[bucket] = to, true
   end
   local after = balance.imbalance(sums, n)
-  if after > before - balance.GAIN then return {}, before, before end
+  if after > before - balance.GAIN and not must then return {}, before, before end
   local list = {}
   for bucket = 0, #owner do
     if moved[bucket] and now[bucket] ~= owner[bucket] then

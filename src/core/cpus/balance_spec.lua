@@ -36,6 +36,22 @@ describe("core.cpus.balance", function ()
     assert.same({}, (balance.plan(of(0, 1, 0, 1), of(0, 100, 0, 0), 2)))
   end)
 
+  it("takes the buckets of CPUs that are used no more", function ()
+    local owner, load = balance.in_turn(128, 4), {}
+    for bucket = 0, 127 do load[bucket] = bucket end
+    local moves, _, after = balance.plan(owner, load, 2)
+    assert.is_true(#moves >= 64 and after < 1.02)
+    for _, move in ipairs(moves) do
+      assert.is_true(move.to < 2 and owner[move.bucket] == move.from)
+      owner[move.bucket] = move.to
+    end
+    for bucket = 0, 127 do assert.is_true(owner[bucket] < 2) end
+    moves, _, after = balance.plan(owner, load, 3)
+    assert.is_true(#moves > 0 and after < 1.1)
+    -- Also where nobody has anything to do.
+    assert.same({{bucket = 1, from = 1, to = 0}}, (balance.plan(of(0, 1), of(0, 0), 1)))
+  end)
+
   it("gives each bucket one owner, and is never worse than before", function ()
     math.randomseed(7)
     for _ = 1, 300 do

@@ -23,6 +23,7 @@ local tables = {}   -- by the name of who hands out: struct steering
 local counted = {}  -- what those had counted when they were last looked at
 local group         -- {cpus =, move =}: what is balanced
 local next_look, paused = 0, false
+local used          -- so many copies take flows; nil: all
 local workers, between -- see balancer.attach()
 local entered = false
 
@@ -46,6 +47,12 @@ end
 --- Is that asked for?
 function balancer.wanted() return period ~= nil end
 
+--- Let the first `n` copies alone take flows, from the next look on; nil: all.
+function balancer.use(n) used = n end
+
+--- How many copies of `n` take flows.
+function balancer.used(n) return math.min(used or n, n) end
+
 --- Let nothing move for now (`yes`), or again.
 function balancer.pause(yes) paused = yes end
 
@@ -56,7 +63,8 @@ function balancer.table(name, n)
   local t = tables[name]
   if not t then
     t = ffi.new("struct steering")
-    for bucket, cpu in pairs(balance.in_turn(BUCKETS, n)) do t.owner[bucket] = cpu end
+    local owner = balance.in_turn(BUCKETS, balancer.used(n))
+    for bucket, cpu in pairs(owner) do t.owner[bucket] = cpu end
     tables[name], counted[name] = t, ffi.new("uint64_t[?]", BUCKETS)
   end
   return tonumber(ffi.cast("uintptr_t", ffi.cast("void *", t)))
@@ -117,11 +125,12 @@ end
 --- Look at the loads, and move what is to be moved.
 function balancer.look()
   if not all_there() then return end
-  local load = take_loads(FEWEST * #group.cpus)
+  local n = balancer.used(#group.cpus)
+  local load = take_loads(FEWEST * n)
   if not load then return end
   local told = balancer.told
   told.looks = told.looks + 1
-  local moves, before, after = balance.plan(owners(), load, #group.cpus)
+  local moves, before, after = balance.plan(owners(), load, n)
   told.first, told.last = told.first or before, after
   if #moves == 0 then return end
   local began = C.pg_monotonic()

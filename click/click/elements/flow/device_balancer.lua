@@ -40,14 +40,25 @@ move every TIMER milliseconds from the busiest CPU to the least busy one, as wit
 METHOD pianorss is the same, as RSS++'s own experiments call it.
 METHOD rss moves nothing. active can be written. run_stats: a line "0 TURNS IMBALANCE
 NANOSECONDS": turns that moved something, the greatest load by the mean at the last
-look, and how long such a turn took; then the same two alone. looks: how often loads
+look, and how long such a turn took; then the same two alone. CPUS and STARTCPU: how
+many CPUs may take flows, and how many do at first (all of CPUS); when another number is
+written to cpus, flows of the others move, and these sleep. looks: how often loads
 have been looked at, which takes 1000 packets for each CPU since the look before.]],
   differs = [[
 Loads are the packets of each bucket, and packets are handed out in software, by 128
-buckets. So RSSCOUNTER isn't needed, and DEV, CPUS, STARTCPU, CYCLES, LOAD, TARGET and
-the thresholds change nothing. All CPUs take part from the beginning: AUTOSCALE, which
-starts with fewer, is refused. A card's own queues are left alone.]],
+buckets. So RSSCOUNTER isn't needed, and DEV, CYCLES, LOAD, TARGET and the thresholds
+change nothing. AUTOSCALE, which changes the number of CPUs by itself, is refused. A
+card's own queues are left alone.]],
 }
+
+-- Let so many CPUs take flows; nil: all. What is wrong with the number, or nil.
+function DeviceBalancer:set_cpus(n)
+  if n and (n < 1 or n > (self.most or n)) then
+    return self.most and ("%d: 1 to %d CPUs can take flows"):format(n, self.most)
+      or ("%d: at least 1 CPU takes flows"):format(n)
+  end
+  self.cpus = n
+end
 
 function DeviceBalancer:configure(a)
   if METHODS[a.METHOD] == nil then
@@ -57,10 +68,16 @@ function DeviceBalancer:configure(a)
   elseif a.TARGET ~= "load" and a.TARGET ~= "balance" then
     return self:error("Unknown target %s", a.TARGET)
   elseif a.AUTOSCALE then
-    return self:error("AUTOSCALE: all CPUs take part from the beginning")
+    return self:error("AUTOSCALE: write how many CPUs take flows to the handler cpus")
   elseif a.TIMER == 0 then
     return self:error("TIMER: must be at least 1")
+  elseif a.CPUS == 0 then
+    return self:error("CPUS: must be at least 1")
   end
+  self.most = a.CPUS
+  local first = a.STARTCPU ~= -1 and a.STARTCPU or a.CPUS
+  local problem = self:set_cpus(first)
+  if problem then return self:error("STARTCPU: %s", problem) end
   for _, name in pairs{a.DEV, a.MANAGER, a.RSSCOUNTER} do
     if not self.router.options.is_part and not self.router:find(name, self) then
       return self:error("there is no element '%s'", name)
@@ -74,6 +91,7 @@ end
 function DeviceBalancer:period() return self.moves and self.timer or 0 end
 
 function DeviceBalancer:initialize()
+  balancer.use(self.cpus)
   if not self.active then balancer.pause(true) end
 end
 
@@ -93,6 +111,14 @@ DeviceBalancer.handlers = {
       if active == nil then return "type mismatch" end
       self.active = active
       balancer.pause(not active)
+    end},
+  cpus = {read = function (self) return self.cpus or "all" end,
+    write = function (self, text)
+      local n = tonumber(text)
+      if not n or n % 1 ~= 0 then return "type mismatch" end
+      local problem = self:set_cpus(n)
+      if problem then return problem end
+      balancer.use(n)
     end},
   autoscale = {read = function () return "false" end},
   run_stats = {read = function ()
