@@ -53,3 +53,26 @@ def test_as_python_does():
     assert len(said) == len(asked)
     for (text, n), got in zip(asked, said):
         assert got == expected(text, n), (text, n)
+
+
+def addresses(rng):
+    """Each way in which groups can be zero, and others by chance."""
+    for zeros in range(256):
+        for _ in range(8):
+            yield b"".join((0 if zeros >> i & 1 else rng.choice([0xFFFF, rng.getrandbits(16)])
+                            ).to_bytes(2, "big") for i in range(8))
+    for _ in range(2000):
+        yield rng.randbytes(16)
+
+
+def test_all_writers_say_the_same():
+    asked = list(addresses(random.Random(2)))
+    result = perigee("snsh", ROOT / "test" / "address_texts.lua",
+                     input="".join(a.hex() + "\n" for a in asked))
+    assert result.returncode == 0, result.stderr
+    said = [line.split("\t") for line in result.stdout.splitlines()]
+    wanted = []
+    for a in asked:
+        wanted += [[shown(ipaddress.IPv6Address(a))] * 4,
+                   [str(ipaddress.IPv4Address(a[12:]))] * 4]
+    assert said == wanted

@@ -1,17 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the classes ipv4 and ipv6 have alike: the text of addresses, by inet_pton and
--- inet_ntop, and a pseudo header.
+-- What the classes ipv4 and ipv6 have alike: the text of addresses, and a pseudo
+-- header.
 
 local ffi = require("ffi")
+local text_of = require("net.address.address").text
 local htons = require("core.lib").htons
 local C, copy = ffi.C, ffi.copy
 
 ffi.cdef[[
 int inet_pton(int family, const char *text, void *address);
-const char *inet_ntop(int family, const void *address, char *text, unsigned size);
 ]]
-
-local LONGEST_TEXT = 48
 
 local address = {}
 
@@ -19,6 +17,7 @@ local address = {}
 --- family `family` (<sys/socket.h>), whose name is `name`.
 function address.attach(class, family, ctype, name)
   ctype = ffi.typeof(ctype)
+  local size = ffi.sizeof(ctype)
 
   --- The address; false and a sentence if the text is none.
   function class:pton(text)
@@ -29,8 +28,7 @@ function address.attach(class, family, ctype, name)
 
   --- Its text.
   function class:ntop(pointer)
-    local text = ffi.new("char[?]", LONGEST_TEXT)
-    return ffi.string(C.inet_ntop(family, pointer, text, LONGEST_TEXT))
+    return text_of(ffi.string(pointer, size))
   end
 
   --- Address and prefix length of "ADDRESS/LENGTH"; raises an error if the text is of

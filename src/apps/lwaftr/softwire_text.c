@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../net/address/text.h"
 #include "lwaftr.h"
 
 #define MARKS 7 /* and one that isn't used: 0 ends a template */
 
 struct texts {
-  char text[MARKS][INET6_ADDRSTRLEN];
+  char text[MARKS][IP_TEXT];
   size_t length[MARKS];
 };
 
@@ -27,19 +28,13 @@ static void put_number(struct texts *texts, unsigned mark, unsigned value)
   memcpy(texts->text[mark], at, texts->length[mark]);
 }
 
-static void put_address(struct texts *texts, unsigned mark, int family, const void *address)
-{
-  inet_ntop(family, address, texts->text[mark], sizeof texts->text[mark]);
-  texts->length[mark] = strlen(texts->text[mark]);
-}
-
 static void put_all(struct texts *texts, const struct softwire *softwire)
 {
   uint32_t ipv4 = htonl(softwire->ipv4);
-  put_address(texts, 1, AF_INET, &ipv4);
+  texts->length[1] = pg_ip4_text((const uint8_t *)&ipv4, texts->text[1]);
   put_number(texts, 2, softwire->psid);
-  put_address(texts, 3, AF_INET6, softwire->ends.b4);
-  put_address(texts, 4, AF_INET6, softwire->ends.br);
+  texts->length[3] = pg_ip6_text(softwire->ends.b4, texts->text[3]);
+  texts->length[4] = pg_ip6_text(softwire->ends.br, texts->text[4]);
   put_number(texts, 5, softwire->psid_length);
   put_number(texts, 6, softwire->reserved);
 }

@@ -3,6 +3,7 @@
 -- code: LuaJIT needn't compile it.
 
 local bit = require("bit")
+local C = require("core.declare")("net/address/text.h")
 local ffi = require("ffi")
 local failure = require("core.failure")
 
@@ -94,38 +95,15 @@ function address.ip4_text(n)
     bit.band(bit.rshift(n, 8), 255), bit.band(n, 255))
 end
 
--- First group and length of the longest run of zero groups, the first such.
-local function longest_zeros(groups)
-  local best, best_length, length = 0, 0, 0
-  for i = 1, 8 do
-    length = groups[i] == "0" and length + 1 or 0
-    if length > best_length then best, best_length = i - length + 1, length end
-  end
-  return best, best_length
-end
+local MAC_TEXT = "%02x:%02x:%02x:%02x:%02x:%02x"
 
--- RFC 5952: "2001:db8::1", "::ffff:192.0.2.1".
-local function ip6_text(bytes)
-  local groups = {}
-  for i = 1, 8 do
-    local high, low = bytes:byte(2 * i - 1, 2 * i)
-    groups[i] = ("%x"):format(high * 256 + low)
-  end
-  local first, length = longest_zeros(groups)
-  if first == 1 and length == 5 and groups[6] == "ffff" then -- section 5
-    return ("::ffff:%d.%d.%d.%d"):format(bytes:byte(13, 16))
-  end
-  if length < 2 then return table.concat(groups, ":") end
-  return table.concat(groups, ":", 1, first - 1) .. "::"
-    .. table.concat(groups, ":", first + length)
-end
-
-local TEXT = {[4] = "%d.%d.%d.%d", [6] = "%02x:%02x:%02x:%02x:%02x:%02x"}
-
---- The text of an address of 4, 6 (MAC) or 16 bytes.
+--- The text of an address of 4, 6 (MAC) or 16 bytes; of IPv6 as RFC 5952 has it:
+--- "2001:db8::1", "::ffff:192.0.2.1".
 function address.text(bytes)
-  if #bytes == 16 then return ip6_text(bytes) end
-  return TEXT[#bytes]:format(bytes:byte(1, -1))
+  if #bytes == 6 then return MAC_TEXT:format(bytes:byte(1, 6)) end
+  local text = ffi.new("char[?]", C.IP_TEXT)
+  local write = #bytes == 16 and C.pg_ip6_text or C.pg_ip4_text
+  return ffi.string(text, write(ffi.cast("const uint8_t *", bytes), text))
 end
 
 -- Whose they are ------------------------------------------------------------------

@@ -3,12 +3,12 @@
  * Records of flows as others read them: a line of JSON, or a data record of IPFIX
  * (RFC 7011, section 3.4.3) whose template is in lib/flows/collector.lua.
  */
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "../../native/api.h"
+#include "../address/text.h"
 #include "../wire/wire.h"
 #include "metering.h"
 
@@ -39,8 +39,8 @@ static void add_time(struct text *t, const char *name, uint64_t ns)
 static void add_address(struct text *t, const char *name, const struct meter_key *key,
                         const uint8_t *address)
 {
-  char text[INET6_ADDRSTRLEN];
-  inet_ntop(key->version == 4 ? AF_INET : AF_INET6, address, text, sizeof text);
+  char text[IP_TEXT];
+  (key->version == 4 ? pg_ip4_text : pg_ip6_text)(address, text);
   add(t, "\"%s\":\"%s\",", name, text);
 }
 
