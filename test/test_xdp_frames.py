@@ -39,7 +39,7 @@ def exchanged(namespace, frames, *command):
     with Wire(there, "right") as wire, \
             running(*here.command(PERIGEE, *command)) as program:
         program.wait_for_engine()
-        back = wire.exchange(frames)
+        back = wire.exchange(frames, timeout=60)
         assert program.interrupt() == 0, program.said
     lost = {number(f) for f in frames} - {number(f) for f in back}
     assert not lost, f"{len(lost)} lost, the first {sorted(lost)[:10]}: {program.said}"
