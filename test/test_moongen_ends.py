@@ -66,6 +66,33 @@ def test_a_second_signal_ends_a_task_that_does_not_listen():
         assert "SIGINT came again, so it ends at once" in process.said
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", ["sleepMillis", "sleepMillisIdle", "wait"])
+def test_a_signal_ends_a_task_in_a_long_sleep(how, number, tmp_path):
+    """And what it does after that goes its way, short sleeps among it."""
+    script = tmp_path / "script.lua"
+    script.write_text("""
+        local mg = require "moongen"
+        local timer = require "timer"
+        function master(how)
+          mg.startTask("sleeper", how)
+          mg.waitForTasks()
+        end
+        function sleeper(how)
+          local waits = timer:new(1e9)
+          print("sleeps") io.stdout:flush()
+          if how == "wait" then waits:wait() else mg[how](1e300) end
+          mg.sleepMillis(1)
+          print("ends", mg.running())
+        end
+    """)
+    with running(PERIGEE, "moongen", script, how) as process:
+        process.wait_for("sleeps")
+        process.send(number)
+        assert process.finish() == 0
+        assert "ends\tfalse" in process.said
+
+
 def test_a_template_is_in_all_buffers(tmp_path):
     script = tmp_path / "script.lua"
     script.write_text("""

@@ -23,9 +23,9 @@ function clock.seconds() return tonumber(C.pg_tsc()) / clock.hz() end
 --- Seconds since 1970, with a fraction.
 function clock.unix() return tonumber(wall.unix_nanoseconds()) / 1e9 end
 
---- Sleep for so many seconds.
+--- Sleep for so many seconds, or until a signal comes.
 function clock.sleep(seconds)
-  if seconds > 0 then C.pg_sleep(seconds) end
+  if seconds > 0 then C.mg_sleep(seconds, 0) end
 end
 
 return clock

@@ -107,11 +107,15 @@ void mg_crowded(int32_t crowded)
   mg_more_tasks_than_cpus = crowded;
 }
 
-/* Wait so long. A precise wait spins at its end: the kernel wakes late. */
+/* Wait so long, or until a signal asks the script to end: who waits after that waits all
+ * the same. A precise wait spins at its end: the kernel wakes late. */
 void mg_sleep(double seconds, int32_t precise)
 {
   enum { LATE_US = 120 };
-  uint64_t hz = pg_tsc_hz(), end = rte_rdtsc() + (uint64_t)(seconds * hz);
+  static const double most_cycles = (double)(1ull << 62);
+  uint64_t hz = pg_tsc_hz();
+  uint64_t end = rte_rdtsc() + (uint64_t)RTE_MIN(seconds * hz, most_cycles);
+  bool asked_before = pg_signal() != 0;
   uint64_t spin = precise ? hz / 1000000 * LATE_US : 0;
   for (;;) {
     uint64_t now = rte_rdtsc();
@@ -126,7 +130,7 @@ void mg_sleep(double seconds, int32_t precise)
     if (rest > 0.1) /* a wish to exit is seen in between, or for buffers */
       rest = 0.1;
     pg_sleep(rest);
-    if (mg_exit_wanted() >= 0)
+    if (mg_exit_wanted() >= 0 || (!asked_before && pg_signal()))
       return;
   }
 }

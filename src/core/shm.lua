@@ -138,10 +138,17 @@ local function map(name, fd, size, protection)
   tree.refuse(code, "can't map %s: %s%s", shm.path(name), errno.errno(code), hint)
 end
 
+-- Addresses of numbers and pointers: a conversion of such an object takes its value.
+local scalars = setmetatable({}, {__mode = "k"})
+
 local function map_object(fd, name, object_type, size, protection)
   local memory = map(name, fd, size, protection)
-  shm.mappings[shm.pointer_to_number(memory)] = size
-  return ffi.cast(ctype.reference_to(object_type), memory)
+  local address = shm.pointer_to_number(memory)
+  shm.mappings[address] = size
+  local object = ffi.cast(ctype.reference_to(object_type), memory)
+  local same, found = pcall(shm.pointer_to_number, object)
+  if not same or found ~= address then scalars[object] = address end
+  return object
 end
 
 -- Call func(fd, ...), close `fd` even if that fails, and return the result.
@@ -227,11 +234,11 @@ end
 
 --- Unmap the object that create or open returned; it must not be used afterwards.
 function shm.unmap(object)
-  local address = shm.pointer_to_number(object)
+  local address = scalars[object] or shm.pointer_to_number(object)
   local size = shm.mappings[address]
     or error(("no shared memory object is mapped at 0x%x"):format(address), 2)
   shm.mappings[address] = nil
-  C.munmap(ffi.cast("void *", object), size)
+  C.munmap(ffi.cast("void *", address), size)
   exhausted = false
 end
 
@@ -291,6 +298,6 @@ shm.delete_frame = frames.delete_frame
 return require("core.lib.arguments").guard(shm, "shm", {
   create = "string, ctype", open = "string, ctype", exists = "string",
   unlink = "string",
-  children = "string", mkdir = "string", alias = "string, string", unmap = "pointer",
+  children = "string", mkdir = "string", alias = "string, string", unmap = "mapped",
   create_frame = "string, table", open_frame = "string", delete_frame = "table",
 })

@@ -113,6 +113,15 @@ describe("core.shm", function()
       shm.unmap(point)
     end)
 
+    it("can be numbers and pointers, and unmapped", function()
+      for _, kind in ipairs{"uint64_t", "int", "double", "bool", "void *"} do
+        local object = shm.create("number", kind)
+        shm.unmap(object)
+        assert.has_error(function () shm.unmap(object) end)
+        shm.unlink("number")
+      end
+    end)
+
     it("can have a variable length", function()
       local vector_t = "struct { int n; int elements[?]; }"
       local a = shm.create("vector", vector_t, 1000)

@@ -63,6 +63,9 @@ local KINDS = {
   pointer = {"a pointer or an array", function (value)
     return type(value) == "cdata" and not tonumber(value) or type(value) == "string"
   end},
+  mapped = {"an object that shm.create or shm.open returned", function (value)
+    return type(value) == "cdata"
+  end},
   text = {"a string or a number", function (value)
     return type(value) == "string" or type(value) == "number"
   end},
