@@ -26,7 +26,7 @@ KINDS = {
     "memif": ("memif:{}/socket,role=server", "memif:{}/socket,role=client"),
     "vhost": ("vhost:{}/socket", "virtio-user:{}/socket"),
 }
-PASSED_ON = {"packet"}
+PASSED_ON = {"packet", "memif"}
 
 
 class Numbered:

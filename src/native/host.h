@@ -25,7 +25,6 @@ void pg_iface_keep(const char *name);
 /* Let TAPs that DPDK opens be that of the descriptor, if it is theirs (ioctl.c): false if
  * it is none that can be. It is the callee's then, until pg_tap_forget(). */
 bool pg_tap_give(int fd);
-void pg_tap_forget(void);
 
 /* Make the kernel interface promiscuous for as long as the descriptor is open, which is
  * at most as long as this process; -1 if that can't be (iface.c). */

@@ -16,6 +16,8 @@ local spec = require("lib.port.spec")
 local statistics = require("apps.port.statistics")
 local waking = require("core.idle.waking")
 
+require("lib.port.passing") -- to the process that takes over
+
 local Port = {}
 Port.__index = Port
 
@@ -89,7 +91,7 @@ end
 --- later.
 function Port.make_ready(arg)
   local description = parsed(arg)
-  local prepare = kinds.of(description).prepare or kinds.of(description).expect
+  local prepare = kinds.of(description).prepare
   if prepare then prepare(description) end
 end
 
@@ -277,7 +279,9 @@ end
 
 --- Unplug the device.
 function Port:stop()
-  if self.kind.lingers and self.port.txpackets > 0 then
+  local lingers = self.kind.lingers
+  if self.port.txpackets > 0 and lingers
+      and (lingers == true or lingers(self.port)) then
     C.pg_sleep(LINGER_SECONDS)
   end
   self:publish_counters()

@@ -12,6 +12,7 @@ local standby = {}
 
 local wait          -- returns when the turn is this process's; nil: nothing to wait for
 local gone          -- returns once the other process has closed all; nil: it has
+local before = {}   -- what is to be done before this process waits
 local first = {}    -- what is to be done before this process opens anything
 local later = {}    -- what is left to do then
 local began         -- when it was its turn, clock.seconds()
@@ -37,6 +38,9 @@ function standby.after(f, argument)
   if not wait then return f(argument) end
   later[#later + 1] = function () f(argument) end
 end
+
+--- Call f() before this process waits for its turn, if it ever does.
+function standby.before_waiting(f) before[#before + 1] = f end
 
 --- Call f() once it is this process's turn, before it opens what the other one had; if
 --- it doesn't stand by, never.
@@ -83,6 +87,7 @@ function standby.pause() end
 --- back here.
 function standby.pass()
   if not wait then return end
+  for _, f in ipairs(before) do f() end
   gone = wait()
   wait, began = nil, clock.seconds()
   for _, f in ipairs(first) do f() end

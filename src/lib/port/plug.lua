@@ -60,7 +60,9 @@ end
 function plug.device(port)
   local device_port, kind = ffi.new("struct port"), kinds.of(port)
   local open = kind.open or device.open
-  if not (kind.prepare or kind.always_ready) then standby.await_end() end
+  local ready = kind.prepare or kind.always_ready
+    or kind.is_passed and kind.is_passed(port)
+  if not ready then standby.await_end() end
   open(device_port, port, kind)
   start(port, device_port, kind)
   return device_port

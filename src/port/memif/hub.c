@@ -33,18 +33,21 @@ enum { PATIENCE_S = 5, QUIET_S = 10, MOST_STRANGERS = 32, MOST_FDS = 512 };
 
 /* Peers ------------------------------------------------------------------------------ */
 
-void pg_memif_add_peer(struct hub *h, int fd, enum awaited awaited, struct memif *port)
+/* Takes the descriptor. NULL: there is no memory for it. */
+struct peer *pg_memif_add_peer(struct hub *h, int fd, enum awaited awaited,
+                               struct memif *port)
 {
   struct peer *c = calloc(1, sizeof *c);
   if (!c) {
     close(fd);
-    return;
+    return NULL;
   }
   *c = (struct peer){.next = h->peers, .fd = fd, .awaited = awaited,
                            .port = port, .deadline = pg_monotonic() + PATIENCE_S};
   h->peers = c;
   if (port)
     port->peer = c;
+  return c;
 }
 
 /* Take the connection out of the hub; no burst uses its session any more. */

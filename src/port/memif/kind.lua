@@ -36,6 +36,11 @@ local function options_of(port)
   return o
 end
 
+-- Has a process that this one takes over from passed it?
+local function is_passed(port)
+  return C.pg_memif_is_passed(port.socket, port.role == "server")
+end
+
 return {
   name = "memif", order = 8,
   summary = "shared memory with another process (DPDK, VPP, libmemif)",
@@ -64,15 +69,20 @@ return {
     return ("memif %s %s %.0f"):format(port.role, port.socket, port.id)
   end,
   check = function (port, roots)
-    needs.socket(port, port.role == "server", false, roots)
+    needs.socket(port, port.role == "server" and not is_passed(port), false, roots)
     secret_of(port)
   end,
   open = function (device_port, port)
-    if port.role == "server" then needs.free_socket(port) end
+    if port.role == "server" and not is_passed(port) then needs.free_socket(port) end
     driver.check(port, C.pg_memif_open(device_port, options_of(port)))
   end,
+  pass = function (device_port, _, connection)
+    C.pg_memif_pass(device_port, connection)
+  end,
+  is_passed = is_passed,
+  forget = C.pg_memif_forget,
   full_bursts = true,
-  lingers = true,
+  lingers = C.pg_memif_has_peer,
   wake_fds = driver.eventfds(MOST_DESCRIPTORS, C.pg_memif_descriptors),
   notify = C.pg_memif_notify,
   bench = {order = 4, receive = "memif:%s/memif,role=server", send = "memif:%s/memif",

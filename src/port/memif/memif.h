@@ -25,3 +25,9 @@ int pg_memif_open(struct port *port, const struct memif_options *options);
 /* wait.c */
 int32_t pg_memif_descriptors(const struct port *port, int32_t *fds, int32_t most);
 uint32_t pg_memif_notify(const struct port *port, bool on);
+
+/* passed.c */
+void pg_memif_pass(const struct port *port, int connection);
+bool pg_memif_has_peer(const struct port *port);
+bool pg_memif_is_passed(const char *path, bool serves);
+void pg_memif_forget(void);

@@ -127,10 +127,12 @@ static bool map(struct region *r, int fd, uint64_t size, uint64_t page)
   r->at = at;
   r->size = size;
   r->span = span;
+  r->file = -1;
   return true;
 }
 
-/* Map what a peer says is a file of `size` bytes; its descriptor stays the caller's. */
+/* Map what a peer says is a file of `size` bytes; its descriptor stays the caller's, and
+ * `r->file` is -1. */
 enum fault pg_memif_adopt(struct region *r, int fd, uint64_t size)
 {
   struct stat st;
@@ -144,8 +146,8 @@ enum fault pg_memif_adopt(struct region *r, int fd, uint64_t size)
   return map(r, fd, RTE_MIN(size, MOST_BYTES), page) ? FAULT_NONE : FAULT_REGION_MAP;
 }
 
-/* Make a region of our own, all of it there; a descriptor of its file, which can't be cut
- * or grow, or -1 and errno. */
+/* Make a region of our own, all of it there, with a file that can't be cut or grow. 0, or
+ * -1 and errno. */
 int pg_memif_share(struct region *r, uint64_t size)
 {
   int fd = memfd_create("memif", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -161,11 +163,14 @@ int pg_memif_share(struct region *r, uint64_t size)
     errno = error;
     return -1;
   }
-  return fd;
+  r->file = fd;
+  return 0;
 }
 
 void pg_memif_leave(struct region *r)
 {
+  if (r->file >= 0)
+    close(r->file);
   atomic_store(&guards[r->guard].size, 0);
   munmap(r->at, r->span);
   munmap(r->at + r->span, PAGE);

@@ -177,7 +177,7 @@ static enum fault hear_part(struct peer *c, struct heard *heard)
 {
   enum fault f;
   if (heard->m.type == MEMIF_ADD_REGION) {
-    f = pg_memif_add_region(c->session, &heard->m, heard->fd);
+    f = pg_memif_add_region(c->session, &heard->m, &heard->fd);
     return f ? f : answer(c, MEMIF_ACK);
   }
   if (heard->m.type == MEMIF_ADD_RING) {
@@ -248,7 +248,7 @@ static enum fault hear_ack(struct peer *c)
   if (i == 0) {
     struct memif_message m = {.type = MEMIF_ADD_REGION};
     m.add_region.size = s->region[0].size;
-    return say(c->fd, &m, s->file) ? FAULT_NONE : FAULT_UNREAD;
+    return say(c->fd, &m, s->region[0].file) ? FAULT_NONE : FAULT_UNREAD;
   }
   if (--i < s->sends)
     return say_ring(c, true, i);

@@ -36,7 +36,6 @@ struct session *pg_memif_session(bool serves, int wake)
     return NULL;
   s->serves = serves;
   s->wake = wake;
-  s->file = -1;
   for (int i = 0; i < MOST_QUEUES; i++)
     s->receive[i].bell = s->send[i].bell = -1;
   return s;
@@ -54,8 +53,6 @@ void pg_memif_session_free(struct session *s)
   }
   for (int i = 0; i < s->regions; i++)
     pg_memif_leave(&s->region[i]);
-  if (s->file >= 0)
-    close(s->file);
   free(s);
 }
 
@@ -72,14 +69,20 @@ static uint64_t ring_bytes(uint32_t size)
 
 /* Of a server ---------------------------------------------------------------------- */
 
-enum fault pg_memif_add_region(struct session *s, const struct memif_message *m, int fd)
+/* Takes the descriptor, and leaves -1, if it is to stay open. */
+enum fault pg_memif_add_region(struct session *s, const struct memif_message *m, int *fd)
 {
   if (m->add_region.index != s->regions || s->regions >= MOST_REGIONS)
     return FAULT_REGION_NUMBER;
-  enum fault f = pg_memif_adopt(&s->region[s->regions], fd, m->add_region.size);
-  if (!f)
-    s->regions++;
-  return f;
+  struct region *r = &s->region[s->regions];
+  enum fault f = pg_memif_adopt(r, *fd, m->add_region.size);
+  if (f)
+    return f;
+  if (s->regions++ < KEPT_FILES) {
+    r->file = *fd;
+    *fd = -1;
+  }
+  return FAULT_NONE;
 }
 
 /* Takes the descriptor, and leaves -1, if all is well. */
@@ -105,7 +108,8 @@ enum fault pg_memif_add_ring(struct session *s, const struct memif_message *m, i
   return FAULT_NONE;
 }
 
-static enum fault find_ring(const struct session *s, struct ring *r)
+/* Find a ring that was told of. */
+enum fault pg_memif_find_ring(const struct session *s, struct ring *r)
 {
   const struct region *in = &s->region[r->region];
   uint64_t bytes = ring_bytes(r->size);
@@ -114,15 +118,23 @@ static enum fault find_ring(const struct session *s, struct ring *r)
     return FAULT_RING_PLACE;
   r->shared = (struct memif_ring *)(in->at + r->offset);
   r->descriptors = r->shared->descriptors;
-  if (__atomic_load_n(&r->shared->cookie, __ATOMIC_RELAXED) != MEMIF_COOKIE)
-    return FAULT_RING_COOKIE;
+  return __atomic_load_n(&r->shared->cookie, __ATOMIC_RELAXED) != MEMIF_COOKIE
+           ? FAULT_RING_COOKIE
+           : FAULT_NONE;
+}
+
+static enum fault find_new_ring(const struct session *s, struct ring *r)
+{
+  enum fault f = pg_memif_find_ring(s, r);
+  if (f)
+    return f;
   __atomic_store_n(&r->shared->head, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&r->shared->tail, 0, __ATOMIC_RELAXED);
   return FAULT_NONE;
 }
 
 /* We look for packets by ourselves, and needn't be woken. */
-static void be_quiet(struct session *s)
+void pg_memif_be_quiet(struct session *s)
 {
   for (int i = 0; i < s->receives; i++)
     __atomic_store_n(&s->receive[i].shared->flags, MEMIF_QUIET, __ATOMIC_RELAXED);
@@ -133,22 +145,39 @@ enum fault pg_memif_find_rings(struct session *s)
 {
   enum fault f = s->receives && s->sends ? FAULT_NONE : FAULT_RING_NONE;
   for (int i = 0; i < s->receives && !f; i++)
-    f = find_ring(s, &s->receive[i]);
+    f = find_new_ring(s, &s->receive[i]);
   for (int i = 0; i < s->sends && !f; i++)
-    f = find_ring(s, &s->send[i]);
+    f = find_new_ring(s, &s->send[i]);
   if (!f)
-    be_quiet(s);
+    pg_memif_be_quiet(s);
   return f;
 }
 
 /* Of a client ---------------------------------------------------------------------- */
 
-static bool make_ring(struct session *s, struct ring *r, uint16_t number, uint8_t log2,
-                      uint64_t buffers)
+static void place_ring(struct session *s, struct ring *r, uint16_t number, uint8_t log2,
+                       uint64_t buffers)
 {
   r->size = 1u << log2;
   r->offset = number * ring_bytes(r->size);
   r->first = buffers + (uint64_t)number * r->size * s->buffer;
+}
+
+/* Where so many rings of that size, and the buffers of each, lie in a client's region, the
+ * rings first: how many bytes it has. */
+uint64_t pg_memif_place_rings(struct session *s, uint16_t c2s, uint16_t s2c, uint8_t log2)
+{
+  uint64_t rings = c2s + s2c, size = UINT64_C(1) << log2;
+  uint64_t buffers = RTE_ALIGN_CEIL(rings * ring_bytes(size), 64);
+  for (int i = 0; i < c2s; i++)
+    place_ring(s, &s->send[i], i, log2, buffers);
+  for (int i = 0; i < s2c; i++)
+    place_ring(s, &s->receive[i], c2s + i, log2, buffers);
+  return buffers + rings * size * s->buffer;
+}
+
+static bool make_ring(struct session *s, struct ring *r)
+{
   r->shared = (struct memif_ring *)(s->region[0].at + r->offset);
   r->descriptors = r->shared->descriptors;
   r->shared->cookie = MEMIF_COOKIE;
@@ -160,32 +189,29 @@ static bool make_ring(struct session *s, struct ring *r, uint16_t number, uint8_
   return r->bell >= 0;
 }
 
-/* Make a session for a server that takes so many rings of that size; NULL and errno. The
- * rings lie first in its region, then the buffers of each. */
+/* Make a session for a server that takes so many rings of that size; NULL and errno. */
 struct session *pg_memif_offer(const struct memif_options *o, uint16_t c2s, uint16_t s2c,
                                uint8_t log2, int wake)
 {
   struct session *s = pg_memif_session(false, wake);
-  uint64_t rings = c2s + s2c, size = UINT64_C(1) << log2;
-  uint64_t buffers = RTE_ALIGN_CEIL(rings * ring_bytes(size), 64);
-  uint64_t bytes = buffers + rings * size * o->buffer;
   if (!s)
     return NULL;
   s->buffer = o->buffer;
+  uint64_t bytes = pg_memif_place_rings(s, c2s, s2c, log2);
   if (bytes > UINT32_MAX) {
     errno = EFBIG; /* offsets have 32 bits */
     goto bad;
   }
-  if ((s->file = pg_memif_share(&s->region[0], bytes)) < 0)
+  if (pg_memif_share(&s->region[0], bytes) < 0)
     goto bad;
   s->regions = 1;
   for (; s->sends < c2s; s->sends++)
-    if (!make_ring(s, &s->send[s->sends], s->sends, log2, buffers))
+    if (!make_ring(s, &s->send[s->sends]))
       goto bad;
   for (; s->receives < s2c; s->receives++)
-    if (!make_ring(s, &s->receive[s->receives], c2s + s->receives, log2, buffers))
+    if (!make_ring(s, &s->receive[s->receives]))
       goto bad;
-  be_quiet(s);
+  pg_memif_be_quiet(s);
   return s;
 bad:;
   int error = errno;

@@ -25,6 +25,8 @@ static int serve(struct hub *h)
 {
   const char *path = h->address.sun_path;
   struct stat made;
+  if (pg_memif_listener(h) == 0)
+    return 0; /* another process has passed it */
   h->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (h->listener < 0 ||
       bind(h->listener, (struct sockaddr *)&h->address, sizeof h->address) < 0)
@@ -56,9 +58,13 @@ static int begin(struct hub *h, bool serves)
   int fd = -1;
   if (h->wake < 0)
     return pg_fail("there is no descriptor for it: %s", strerror(errno));
-  if (serves ? serve(h) < 0 : (fd = pg_connect_local(&h->address, SOCK_SEQPACKET)) < 0)
-    return serves ? -1 : pg_fail("nobody answers at '%s'; start the process that serves it "
-                                 "first (%s)", h->address.sun_path, strerror(errno));
+  if (serves && serve(h) < 0)
+    return -1;
+  if (pg_memif_take_session(h, h->ports))
+    return pg_memif_start_thread(h);
+  if (!serves && (fd = pg_connect_local(&h->address, SOCK_SEQPACKET)) < 0)
+    return pg_fail("nobody answers at '%s'; start the process that serves it "
+                   "first (%s)", h->address.sun_path, strerror(errno));
   if (fd >= 0)
     pg_memif_add_peer(h, fd, AWAIT_HELLO, h->ports);
   return pg_memif_start_thread(h);
@@ -95,6 +101,7 @@ static bool add_port(struct hub *h, struct memif *m)
   if (free_id) {
     m->next = h->ports;
     h->ports = m;
+    pg_memif_take_session(h, m);
   }
   pthread_mutex_unlock(&h->lock);
   return free_id;
@@ -148,8 +155,8 @@ void pg_memif_part(struct memif *m)
   while (*at != m)
     at = &(*at)->next;
   *at = m->next;
-  h->ends = !h->ports;
-  bool last = h->ends;
+  bool last = !h->ports;
+  h->ends |= last;
   pthread_mutex_unlock(&h->lock);
   if (last) {
     forget(h);

@@ -22,6 +22,9 @@
 
 enum { MOST_REGIONS = 256, MOST_QUEUES = 16, LEAST_LOG2 = 1, MOST_LOG2 = 14 };
 
+/* Of so many regions the files stay open, so that an upgrade can pass them on. */
+enum { KEPT_FILES = 16 };
+
 /* Why a peer is let go: the name that it is counted by, and what it is told. */
 #define MEMIF_FAULTS(F) \
   F(MESSAGE_LENGTH, "message_length", "a message hasn't 128 bytes") \
@@ -59,6 +62,7 @@ struct region {
   uint8_t *at;
   uint64_t size, span;       /* of the mapping: whole pages */
   int guard;                 /* memory.c */
+  int file;                  /* or -1 */
 };
 
 /* A ring, and what is known of it without looking at what the peer can write. */
@@ -81,7 +85,6 @@ struct session {
   struct ring receive[MOST_QUEUES], send[MOST_QUEUES];
   atomic_int fault;          /* of a burst's, once */
   int wake;                  /* the hub's */
-  int file;                  /* of a client's region, or -1 */
   uint32_t cuts;             /* of regions, that were looked at (memory.c) */
   struct region region[MOST_REGIONS];
 };
@@ -130,7 +133,7 @@ struct hub {
   int listener;              /* -1: of a client */
   ino_t socket;              /* the listener's file */
   int wake;                  /* eventfd, never shared */
-  bool ends;
+  bool ends, passed;         /* passed: to the next process, with all its peers */
   pthread_t thread;
   pthread_mutex_t lock;      /* of all that follows, and of its ports but for bursts */
   struct memif *ports;
@@ -156,10 +159,13 @@ const char *pg_memif_fault_text(enum fault f);
 struct session *pg_memif_session(bool serves, int wake);
 void pg_memif_session_free(struct session *s);
 struct ring *pg_memif_ring_of(struct session *s, bool c2s, uint16_t i);
-enum fault pg_memif_add_region(struct session *s, const struct memif_message *m, int fd);
+enum fault pg_memif_add_region(struct session *s, const struct memif_message *m, int *fd);
 enum fault pg_memif_add_ring(struct session *s, const struct memif_message *m, int *fd,
                              uint16_t most);
 enum fault pg_memif_find_rings(struct session *s);
+enum fault pg_memif_find_ring(const struct session *s, struct ring *r);
+void pg_memif_be_quiet(struct session *s);
+uint64_t pg_memif_place_rings(struct session *s, uint16_t c2s, uint16_t s2c, uint8_t log2);
 struct session *pg_memif_offer(const struct memif_options *o, uint16_t c2s, uint16_t s2c,
                                uint8_t log2, int wake);
 void pg_memif_give_buffers(struct session *s);
@@ -171,13 +177,17 @@ void pg_memif_send_end(int fd, enum fault why);
 void pg_memif_go_live(struct memif *m, struct session *s);
 
 /* hub.c */
-void pg_memif_add_peer(struct hub *h, int fd, enum awaited awaited, struct memif *port);
+struct peer *pg_memif_add_peer(struct hub *h, int fd, enum awaited awaited, struct memif *port);
 void pg_memif_drop(struct hub *h, struct peer *c);
 int pg_memif_start_thread(struct hub *h);
 
 /* socket.c */
 int pg_memif_join(struct memif *m);
 void pg_memif_part(struct memif *m);
+
+/* passed.c */
+int pg_memif_listener(struct hub *h);
+bool pg_memif_take_session(struct hub *h, struct memif *m);
 
 /* receive.c, send.c */
 struct rte_mbuf;

@@ -6,7 +6,6 @@ local arguments = require("lib.port.arguments")
 local distribute = require("core.cpus.distribute")
 local driver = require("lib.port.driver")
 local needs = require("lib.port.needs")
-local passing = require("port.packet.passing")
 
 local C = require("core.declare")("port/packet/packet.h")
 
@@ -60,8 +59,12 @@ end
 
 --- The sockets and the ring are there then, and only join the interface.
 function packet.prepare(port)
-  passing.expect()
   C.pg_packet_prepare(port.iface, port.ring, not port.receive_only)
+end
+
+--- In an upgrade the socket and its ring go to the next process.
+function packet.pass(device_port, _, connection)
+  C.pg_packet_pass(device_port, connection)
 end
 
 --- Frames in the ring make the socket readable.

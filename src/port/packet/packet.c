@@ -26,6 +26,7 @@
 #include "../../native/api.h"
 #include "../../native/driver.h"
 #include "../../native/host.h"
+#include "../../native/passed.h"
 #include "state.h"
 
 /* Bytes of a frame where there is no interface yet. */
@@ -270,14 +271,17 @@ int pg_packet_begin(struct port *port, const char *name, uint32_t frames, bool s
 int pg_packet_open(struct port *port, const char *name, uint32_t frames, bool sends,
                    bool alone, bool waits, uint32_t copies, uint32_t copy, int32_t by)
 {
-  if (!pg_packet_take_prepared(port, name, frames, sends, copies == 0) &&
-      pg_packet_begin(port, name, frames, sends, waits) < 0)
+  bool prepared = pg_packet_take_prepared(port, name, frames, sends);
+  if (!prepared && pg_packet_begin(port, name, frames, sends, waits) < 0)
     return -1;
   struct packet_socket *s = port->state;
   s->alone = alone;
   s->copies = copies;
   s->copy = copy;
   s->by = by;
+  s->takes_over = prepared || pg_passed_taking();
+  if (s->takes_over && !s->away)
+    pg_packet_use_passed(s);
   if (s->away)
     pg_packet_go_away(port);
   else if (pg_packet_join(s) < 0)

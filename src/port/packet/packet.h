@@ -19,12 +19,10 @@ int pg_packet_descriptor(const struct port *port);
 int pg_packet_take_share(int fd, uint32_t copies, uint32_t copy, int32_t by);
 
 /* passed.c */
-int pg_packet_listen(const char *path);
-int pg_packet_connect(const char *path, int pid);
 int pg_packet_pass(const struct port *port, int connection);
 int pg_tap_pass(struct port *port, int connection);
-uint32_t pg_packet_accept(int listener);
-void pg_packet_forget(void);
+void pg_tap_take(void);
+void pg_tap_forget(void);   /* ioctl.c */
 
 /* away.c */
 int pg_packet_tend(struct port *port);

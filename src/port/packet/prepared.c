@@ -71,19 +71,16 @@ static struct prepared *find(const char *name, uint32_t frames, bool sends)
 }
 
 bool pg_packet_take_prepared(struct port *port, const char *name, uint32_t frames,
-                             bool sends, bool receives_all)
+                             bool sends)
 {
   struct prepared *p = find(name, frames, sends);
   if (!p)
     return false;
   *port = p->port;
   free(p);
-  ((struct packet_socket *)port->state)->takes_over = true;
   if (!is_same(port)) {
     port->own->close(port);
     return false;
   }
-  if (receives_all)
-    pg_packet_use_passed(port->state);
   return true;
 }

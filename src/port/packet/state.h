@@ -52,10 +52,9 @@ struct packet_socket {
 int pg_packet_begin(struct port *port, const char *name, uint32_t frames, bool sends,
                     bool waits);
 
-/* prepared.c: the same, if that has been done before for this interface as it is now. A
- * port that receives `all` goes on where another process ended, if that has passed its own. */
+/* prepared.c: the same, if that has been done before for this interface as it is now. */
 bool pg_packet_take_prepared(struct port *port, const char *name, uint32_t frames,
-                             bool sends, bool all);
+                             bool sends);
 
 /* passed.c: go on with the socket that another process has passed on, if there is one. */
 void pg_packet_use_passed(struct packet_socket *s);

@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- tap: a TAP interface, made if there is none of that name.
 
-local C = require("core.native")
+local device = require("lib.port.device")
 local arguments = require("lib.port.arguments")
 local iface = require("lib.port.iface")
 local interfaces = require("lib.hardware.interfaces")
 local needs = require("lib.port.needs")
-local passing = require("port.packet.passing")
 local unistd = require("posix.unistd")
+
+local C = require("core.declare")("port/packet/packet.h")
 
 local tap = {
   name = "tap", order = 7,
@@ -30,8 +31,14 @@ local tap = {
     namespace = "bridge"},
 }
 
---- In an upgrade the other process passes its descriptor, which is the interface.
-tap.expect = passing.expect
+--- In an upgrade the descriptor, which is the interface, goes to the next process.
+function tap.pass(device_port, port, connection)
+  if C.pg_tap_pass(device_port, connection) == 0 then
+    device.hand_over(port, tap) -- its interface isn't put back
+  end
+end
+
+tap.take, tap.forget = C.pg_tap_take, C.pg_tap_forget
 
 --- With `before` (a struct iface) it keeps the address that it has.
 function tap.devargs(port, before)

@@ -66,13 +66,13 @@ local function note(name, before, new)
   file:finish()
 end
 
--- Start the command as a standby of the process `old`. The process id; the old one
--- runs on if that fails.
-local function start(command, place, old, name, patience)
+-- Start the command as a standby of the process `old`, which may end before. The
+-- process id; the old one runs on if that fails.
+local function start(command, place, old, name, patience, lock)
   C.pg_catch_signals() -- the new process isn't left behind
   local new = other.start(command, place)
   local ready, why = wait_for(new, patience, function ()
-    return stands_by(new, name)
+    return stands_by(new, name) or standby.holder(lock) == new
   end, true)
   if ready then return new end
   signal.kill(new, signal.SIGKILL)
@@ -85,7 +85,7 @@ end
 local function exchange(lock, name, old, new, again, patience)
   notify.tell("MAINPID=" .. new, true)
   local began = C.pg_monotonic()
-  signal.kill(old, signal.SIGTERM)
+  if standby.holder(lock) == old then signal.kill(old, signal.SIGTERM) end
   local done, why = wait_for(new, patience, function ()
     local instance = instance_of(new)
     return instance and not instance.standby and standby.holder(lock) == new
@@ -124,7 +124,7 @@ local function run(name, make, patience)
   local before = other.command_of(old)
   local command = other.standing_by(make(before))
   local place = other.place_of(old)
-  local new = start(command, place, old, name, patience)
+  local new = start(command, place, old, name, patience, lock)
   local noted, err = pcall(note, name, before, new)
   if not noted then
     signal.kill(new, signal.SIGKILL)
