@@ -2,12 +2,15 @@
 """Packets that libmoon's casts fill, with the checksums left to the device, against
 the same packets by Scapy."""
 
+import re
+
 import pytest
 from scapy.all import (
     ARP, GRE, ICMP, IP, TCP, UDP, DNS, Dot1Q, Ether, ICMPv6EchoReply,
     ICMPv6EchoRequest, IPv6, Raw, VXLAN)
 from scapy.layers.ipsec import ESP
 
+from helpers import capture
 from helpers.command import PERIGEE, run
 
 # A packet of `size` zeros that a piece of Lua fills; its bytes in hex.
@@ -135,3 +138,39 @@ def ours(tmp_path_factory):
 @pytest.mark.parametrize("name", CASES)
 def test_as_scapy_has_it(ours, name):
     assert ours[name] == bytes(CASES[name][2]).hex()
+
+
+def test_a_length_beyond_the_buffer_is_not_sent(tmp_path):
+    """Of a burst the others go, with their checksums; what lies behind a buffer doesn't."""
+    script = tmp_path / "script.lua"
+    script.write_text("""
+        local device, memory = require "device", require "memory"
+        function master()
+          local queue = device.config{port = 0}:getTxQueue(0)
+          for _, length in ipairs{600, 3000, 65535} do
+            local bufs = memory.createMemPool(function (buf)
+              buf:getUdpPacket():fill{pktLength = 100}
+            end):bufArray(3)
+            bufs:alloc(100)
+            bufs[2].length = length
+            bufs:offloadUdpChecksums()
+            queue:send(bufs)
+          end
+          local buf = memory.createMemPool():alloc(60)
+          for _, call in ipairs{
+            function () buf:getUdpPacket():setLength("x") end,
+            function () buf:getUdpPacket():calculateUdpChecksum() end,
+            function () buf:dump("x") end,
+          } do print(select(2, pcall(call))) end
+        end
+    """)
+    result = run(PERIGEE, "moongen", "--port", "0=pcap:tx=out.pcap", script, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert re.search("2 packets lost: of a length that is set to more than their buffers hold",
+                     result.stdout + result.stderr)
+    sent = list(capture.load(tmp_path / "out.pcap"))
+    assert sorted(map(len, sent)) == [100] * 6 + [600]
+    assert all(packet[40:42] != bytes(2) for packet in sent if len(packet) == 100)
+    assert "setLength takes a number of bytes, not 'x'" in result.stdout
+    assert "the checksum takes the packet's data, and its length in bytes" in result.stdout
+    assert "arithmetic" not in result.stdout

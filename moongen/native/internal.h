@@ -24,6 +24,10 @@
 
 enum { MG_OWNED = 0x7ffe, MG_GONE = 0x8000 };
 
+/* Bytes that each buffer of a script has at least: whatever headers it takes a packet for
+ * are in it. */
+enum { MG_LEAST_ROOM = 512 };
+
 static inline bool mg_is_gone(const struct rte_mbuf *m)
 {
   return (m->port & MG_GONE) && m->port != RTE_MBUF_PORT_INVALID && m->refcnt == 1;

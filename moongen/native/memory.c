@@ -46,16 +46,13 @@ void mg_give_wanted_caches(void)
   mg_look_after_caches();
 }
 
-/* Whatever headers a script takes a packet for are in its buffer. */
-enum { LEAST_ROOM = 512 };
-
 /* A mempool of DPDK's, the process's `number`th that scripts make, of `n` buffers of up to
  * `size` bytes, in memory of that socket (-1: any); NULL and pg_error(). It lives as long
  * as the process. */
 void *mg_pool_make(uint32_t n, uint32_t size, int32_t socket, uint32_t number)
 {
   char name[RTE_MEMPOOL_NAMESIZE];
-  uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_MAX(size, (uint32_t)LEAST_ROOM);
+  uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_MAX(size, (uint32_t)MG_LEAST_ROOM);
   int32_t nodes[] = {pg_numa_memory(socket), SOCKET_ID_ANY};
   struct rte_mempool *pool = NULL;
   snprintf(name, sizeof name, "script_%u", number);

@@ -99,6 +99,7 @@ struct mg_device;
 struct mg_queue {
   uint64_t packets, bytes;   /* sent, or given to the script; without CRC */
   uint64_t dropped;          /* instead of sent: in all, */
+  uint64_t beyond;           /* length set to more than the buffer has */
   uint64_t too_long, too_short; /* for the port, */
   uint64_t refused;          /* not taken in time after the end */
   struct mg_device *device;

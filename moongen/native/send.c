@@ -138,6 +138,35 @@ static inline int32_t look_at(struct rte_mbuf **packets, uint32_t n, struct look
   return 0;
 }
 
+/* Has a script set a length that is more than the buffer has? */
+static bool is_beyond(const struct rte_mbuf *m)
+{
+  return (uint32_t)m->data_off + m->data_len > m->buf_len;
+}
+
+static bool any_beyond(struct rte_mbuf **packets, uint32_t n)
+{
+  for (uint32_t i = 0; i < n; i++)
+    if (is_beyond(packets[i]))
+      return true;
+  return false;
+}
+
+/* Drop those; how many stay. */
+static uint32_t drop_beyond(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
+{
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (is_beyond(packets[i]))
+      rte_pktmbuf_free(packets[i]);
+    else
+      packets[kept++] = packets[i];
+  }
+  q->beyond += n - kept;
+  q->dropped += n - kept;
+  return kept;
+}
+
 /* Drop what the port can't send; how many stay. */
 static uint32_t drop_unsendable(struct mg_queue *q, struct rte_mbuf **packets, uint32_t n)
 {
@@ -241,15 +270,22 @@ static inline int32_t send_burst(struct mg_queue *q, struct rte_mbuf **bufs, uin
   int32_t why = look_at(bufs, n, &look);
   if (unlikely(why))
     return why;
-  if (unlikely(look.flags))
-    pg_offload_burst(q->port, bufs, n);
-  if (unlikely(look.longest > q->port->max_frame || look.shortest < q->port->min_frame)) {
+  bool beyond = unlikely(look.longest > MG_LEAST_ROOM) && any_beyond(bufs, n);
+  bool unsendable = look.longest > q->port->max_frame ||
+                    look.shortest < q->port->min_frame;
+  if (unlikely(beyond || unsendable)) {
     memcpy(aside, bufs, n * sizeof *bufs); /* the script's array stays as it is */
     packets = aside;
-    kept = drop_unsendable(q, packets, n);
-    look.bytes = pg_sum(packets, kept).bytes;
     waits = true; /* it couldn't be said which ones are left */
   }
+  if (unlikely(beyond))
+    kept = drop_beyond(q, packets, kept);
+  if (unlikely(look.flags))
+    pg_offload_burst(q->port, packets, kept);
+  if (unlikely(unsendable))
+    kept = drop_unsendable(q, packets, kept);
+  if (unlikely(kept < n))
+    look.bytes = pg_sum(packets, kept).bytes;
   q->packets += kept;
   q->bytes += look.bytes;
   if (unlikely(q->device->peer != NULL) && !is_heard(q, kept)) {

@@ -23,6 +23,8 @@ local function of_queues(list, name, d)
   end
   for i = 0, d.ntx - 1 do
     local q, where = d.tx + i, ("%s, tx queue %d"):format(name, i)
+    count(list, where, q.beyond, "of a length that is set to more than their buffers "
+      .. "hold")
     count(list, where, q.too_long, "longer than the %d bytes that the port takes",
       q.port.max_frame)
     count(list, where, q.too_short, "shorter than the %d bytes that the port takes",

@@ -87,14 +87,18 @@ function methods.get(p)
 end
 
 --- Write the packet's headers and its first `bytes` bytes (nil: all) in hex to `stream`
---- (nil: standard output), in colours if `colored`, or (nil) to a
---- terminal; as text for Wireshark
---- to import if `wireshark`. Slow.
+--- (nil: standard output), in colours if `colored`, or (nil) to a terminal; as text for
+--- Wireshark to import if `wireshark`. Not what is behind its buffer. Slow.
 function methods.dump(p, bytes, stream, colored, wireshark)
   if type(bytes) == "userdata" then
     bytes, stream, colored, wireshark = nil, bytes, stream, colored
   end
-  methods.get(p):dump(bytes or p.data_len, stream, colored, wireshark)
+  bytes = bytes or p.data_len
+  if type(bytes) ~= "number" then
+    error(("dump takes a number of bytes, not '%s'"):format(tostring(bytes)), 2)
+  end
+  methods.get(p):dump(math.min(bytes, p.buf_len - p.data_off), stream, colored,
+    wireshark)
 end
 
 offload.add_to(methods)

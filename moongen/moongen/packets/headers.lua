@@ -195,6 +195,10 @@ end
 -- with an Ethernet header (of 14 bytes), over IPv4 unless `ip4` is false.
 local function over_ip(protocol)
   return function (header, data, length, ip4)
+    if type(length) ~= "number" or not data then
+      error("the checksum takes the packet's data, and its length in bytes: "
+        .. "calculateChecksum(buf:getData(), buf:getSize())", 2)
+    end
     local ip = ffi.cast(bytes_t, data) + ETHERNET
     local bytes = length - ETHERNET - (ip4 == false and IP6_HEADER
       or band(ip[0], 15) * 4)

@@ -170,9 +170,14 @@ local function get(shape)
   end
 end
 
+local function refuse_length(length)
+  error(("setLength takes a number of bytes, not %s"):format(shown(length)), 3)
+end
+
 -- The fields that depend on the packet's length, set without a loop.
 local function set_length(shape)
-  local lines = {"local max = math.max\nreturn function (self, length)"}
+  local lines = {"local max, number = math.max, ...\nreturn function (self, length)",
+    "if type(length) ~= 'number' then number(length) end"}
   for _, item in ipairs(shape.items) do
     for _, field in ipairs(item.type.layout and item.type.layout.fields or {}) do
       if field.length == "all" or field.length == "payload" then
@@ -182,7 +187,7 @@ local function set_length(shape)
     end
   end
   lines[#lines + 1] = "end"
-  return loadstring(table.concat(lines, "\n"), "=setLength")()
+  return loadstring(table.concat(lines, "\n"), "=setLength")(refuse_length)
 end
 
 local function checksum_name(item)
