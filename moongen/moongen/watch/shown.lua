@@ -34,14 +34,7 @@ local function show_count(name, from)
   if to then counts.watch(from, to) end
 end
 
-local function write(name, text)
-  local path = shm.path(name)
-  local file = io.open(path, "w")
-  if not file then return end
-  tree.protect(path)
-  file:write(text, "\n")
-  file:close()
-end
+local function write(name, text) tree.tell(shm.path(name), text) end
 
 -- Devices ---------------------------------------------------------------------------
 

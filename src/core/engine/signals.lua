@@ -23,12 +23,7 @@ local noted = false
 local function note()
   if noted then return end
   noted = true
-  local path = shm.path(signals.NOTE)
-  local file = io.open(path, "w")
-  if not file then return end
-  tree.protect(path)
-  file:write("SIGHUP\n")
-  file:close()
+  tree.tell(shm.path(signals.NOTE), "SIGHUP")
 end
 
 --- Take the signals of `handlers` (functions by name; nil: none) from now on; `take` =

@@ -113,6 +113,18 @@ function tree.protect(path)
   tree.give_to_group(path, tree.file_mode())
 end
 
+--- A line of text for who watches the process, as the file `path`: who reads it finds
+--- all of the line, or of the one before. Without room there is none.
+function tree.tell(path, line)
+  local new = path .. ".new"
+  local file = io.open(new, "w")
+  if not file then return end
+  tree.protect(new)
+  local done = file:write(line, "\n")
+  done = file:close() and done
+  if done then os.rename(new, path) else os.remove(new) end
+end
+
 --- Make the directory `path`, for this user alone, or with the `mode`, unless it is
 --- there.
 function tree.make_directory(path, mode)

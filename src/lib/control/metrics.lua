@@ -38,16 +38,7 @@ end
 
 -- What the helper reads in shared memory ----------------------------------------------
 
--- A line of text, as a file that is whole at any time.
-local function write(name, line)
-  local path = shm.path("service/" .. name)
-  local file = io.open(path .. ".new", "w")
-  if not file then return end
-  tree.protect(path .. ".new")
-  file:write(line, "\n")
-  file:close()
-  os.rename(path .. ".new", path)
-end
+local function write(name, line) tree.tell(shm.path("service/" .. name), line) end
 
 local function new_counters()
   local first = {breathed_ns = C.pg_monotonic_ns(), pool_packets = C.pg_pool_size(),

@@ -65,12 +65,7 @@ function shown.text(r) return ("%s; %s"):format(shown.texts(r)) end
 --- Say that this process keeps, or replicates, the name.
 function shown.tell(name)
   shm.mkdir((shm.resolve(""):gsub("/$", "")))
-  local path = shm.path(FILE)
-  local file = io.open(path, "w")
-  if not file then return end
-  tree.protect(path)
-  file:write(name, "\n")
-  file:close()
+  tree.tell(shm.path(FILE), name)
 end
 
 --- The same, and the report has a line of how far replication is.

@@ -56,11 +56,7 @@ local function tell(self)
   self.counter = self.counter or counter.create(last_good.COUNTER)
   counter.set(self.counter, self.why and 1 or 0)
   if not self.why then return os.remove(path) end
-  local file = io.open(path, "w")
-  if not file then return end
-  tree.protect(path)
-  file:write((self.why:gsub("%c", " ")), "\n")
-  file:close()
+  tree.tell(path, (self.why:gsub("%c", " ")))
 end
 
 local function sentence(err)

@@ -102,11 +102,7 @@ end
 local function show(text)
   local path = shm.path("standby")
   if not text then return os.remove(path) end -- it runs
-  local file = io.open(path, "w")
-  if not file then return end
-  tree.protect(path)
-  file:write(text, "\n")
-  file:close()
+  tree.tell(path, text)
 end
 
 -- Whom the process waits for though nobody has the name; nil: it may have it.
