@@ -8,6 +8,7 @@ local interfaces = require("lib.hardware.interfaces")
 local socket = require("posix.sys.socket")
 local sysfs = require("lib.hardware.sysfs")
 local unistd = require("posix.unistd")
+local number = require("net.wire.bytes").read32
 
 ffi.cdef [[
   struct click_interface_request {
@@ -35,10 +36,6 @@ local function ask(name, what, family)
   unistd.close(fd)
   if status < 0 or request.address.family ~= family then return nil end
   return request.address.data
-end
-
-local function number(bytes)
-  return ((bytes[0] * 256 + bytes[1]) * 256 + bytes[2]) * 256 + bytes[3]
 end
 
 local function ip(name)

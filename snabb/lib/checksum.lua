@@ -5,12 +5,12 @@
 local ffi = require("ffi")
 local sums = require("net.checksum.checksum")
 local C = require("core.declare")("net/checksum/checksum.h")
+local wire = require("net.wire.bytes")
 require("lib.checksum_h")
 
+local read16, write16 = wire.read16, wire.write16
 local band, rshift = bit.band, bit.rshift
 local bytes_pointer, signed_pointer = ffi.typeof("uint8_t *"), ffi.typeof("int8_t *")
-
-local write16 = require("net.wire.bytes").write16
 
 local checksum = {}
 
@@ -37,9 +37,9 @@ end
 -- Bytes of the IP header and of all that IP's length tells.
 local function lengths(p)
   if rshift(p[0], 4) == 4 then
-    return band(p[0], 15) * 4, p[2] * 256 + p[3]
+    return band(p[0], 15) * 4, read16(p + 2)
   end
-  return IP6_HEADER, IP6_HEADER + p[4] * 256 + p[5]
+  return IP6_HEADER, IP6_HEADER + read16(p + 4)
 end
 
 --- Whether the checksums of IPv4, and TCP or UDP, are right; nil for other protocols.

@@ -19,6 +19,7 @@ local unistd = require("posix.unistd")
 local idle = require("lib.idle_connections")
 local output = require("lib.socket_output")
 local port_files = require("lib.port.files")
+local read16 = require("net.wire.bytes").read16
 
 ffi.cdef [[
   unsigned perigee_umask(unsigned mask) __asm__("umask");
@@ -76,7 +77,7 @@ function sockets.port(fd)
   local size = ffi.new("uint32_t[1]", ffi.sizeof(address))
   local result = ffi.C.perigee_getsockname(fd, address, size)
   assert(result == 0 and address.family == socket.AF_INET, "not a TCP socket")
-  return address.port[0] * 256 + address.port[1]
+  return read16(address.port)
 end
 
 --- A socket that listens at the TCP port of this address ("127.0.0.1"), and the port;

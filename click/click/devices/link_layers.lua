@@ -5,6 +5,7 @@
 local bit = require("bit")
 local ether_type = require("net.wire.ether_type")
 local note = require("click.note")
+local read16 = require("net.wire.bytes").read16
 
 local link_layers = {}
 
@@ -42,7 +43,7 @@ end
 
 local IPV4, IPV6, TAGS = ether_type.IP4, ether_type.IP6, ether_type.TAGS
 
-local function word(data, at) return data[at] * 256 + data[at + 1] end
+local function word(data, at) return read16(data + at) end
 
 local function is_ip(type) return type == IPV4 or type == IPV6 end
 

@@ -10,6 +10,7 @@ local fcntl = require("posix.fcntl")
 local port_files = require("lib.port.files")
 local socket = require("posix.sys.socket")
 local unistd = require("posix.unistd")
+local read16 = require("net.wire.bytes").read16
 
 ffi.cdef [[
   struct click_address { uint16_t family; uint8_t rest[108]; uint32_t size; };
@@ -71,7 +72,7 @@ end
 
 --- Its port.
 function packet_socket.port_of(address)
-  return address.rest[0] * 256 + address.rest[1]
+  return read16(address.rest)
 end
 
 --- The address of an IP address (a word in network order) and a port.

@@ -16,6 +16,7 @@ local ffi = require("ffi")
 
 local note = require("click.note")
 local packet = require("core.packet")
+local read16 = require("net.wire.bytes").read16
 
 local Builder = {}
 Builder.__index = Builder
@@ -74,7 +75,7 @@ function Builder:set_net(at, length)
 end
 
 function Builder:byte(at) return self.p.data[at] end
-function Builder:half(at) return self.p.data[at] * 256 + self.p.data[at + 1] end
+function Builder:half(at) return read16(self.p.data + at) end
 
 --- Set bytes from `at` on: one, two or four, highest first; or a text.
 function Builder:set(at, bytes, value)

@@ -14,6 +14,7 @@ local packet = require("core.packet")
 local View = require("click.summary.view")
 local tcp_flag = require("net.wire.tcp_flag")
 local wire = require("click.net.wire")
+local bytes = require("net.wire.bytes")
 
 local Flows = {}
 Flows.__index = Flows
@@ -38,8 +39,8 @@ local function time_of(p) return tonumber(p.note64[STAMP]) / 1e9 end
 
 -- Headers ---------------------------------------------------------------------------
 
-local function half(p, at) return p.buf_addr[at] * 256 + p.buf_addr[at + 1] end
-local function word(p, at) return half(p, at) * 65536 + half(p, at + 2) end
+local function half(p, at) return bytes.read16(p.buf_addr + at) end
+local function word(p, at) return bytes.read32(p.buf_addr + at) end
 
 -- Is it a fragment? Is it the first one, or none?
 local function is_fragment(p, ip) return bit.band(half(p, ip + 6), 0x3fff) ~= 0 end

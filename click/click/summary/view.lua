@@ -11,6 +11,7 @@
 --   bad                  what is wrong, as the dump's line says it; only if wanted
 
 local note = require("click.note")
+local bytes = require("net.wire.bytes")
 
 local View = {}
 View.__index = View
@@ -29,11 +30,8 @@ end
 
 function View:byte(at) return self.buffer[at] end
 
-function View:half(at) return self.buffer[at] * 256 + self.buffer[at + 1] end
-
-function View:word(at)
-  return self:half(at) * 65536 + self:half(at + 2)
-end
+function View:half(at) return bytes.read16(self.buffer + at) end
+function View:word(at) return bytes.read32(self.buffer + at) end
 
 --- Bytes from the IP header on, and from the one behind it on.
 function View:network_length() return self.finish - self.net end

@@ -3,6 +3,7 @@
 -- number is, over Ethernet (IEEE 1588-2008, annex F) or UDP (annexes D and E).
 
 local ether_type = require("net.wire.ether_type")
+local read16 = require("net.wire.bytes").read16
 
 local M = {}
 
@@ -13,7 +14,7 @@ local UDP_HEADER, IP6_HEADER = 8, 40
 local PTP_HEADER, SEQUENCE = 34, 30 -- IEEE 1588-2008, table 18
 local VERSION_BYTE, VERSION = 1, 2
 
-local function u16(bytes, at) return bytes[at] * 256 + bytes[at + 1] end
+local function u16(bytes, at) return read16(bytes + at) end
 
 -- Where UDP's payload begins in the IP packet at `at`; nil if there is none.
 local function udp_payload(bytes, length, at, type)

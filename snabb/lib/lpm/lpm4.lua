@@ -8,6 +8,7 @@ local ffi = require("ffi")
 local ip4 = require("lib.lpm.ip4")
 local lpm = require("lib.lpm.lpm")
 local random = require("lib.lpm.random")
+local read32 = require("net.wire.bytes").read32
 
 local LPM4 = setmetatable({}, {__index = lpm.LPM})
 
@@ -31,8 +32,7 @@ end
 function LPM4:search_string(text) return self:search(ip4.parse(text)) end
 
 function LPM4:search_bytes(bytes)
-  local b = ffi.cast("uint8_t *", bytes)
-  return self:search(((b[0] * 256 + b[1]) * 256 + b[2]) * 256 + b[3])
+  return self:search(read32(ffi.cast("uint8_t *", bytes)))
 end
 
 --- The longest prefix of the address, a text, as an `entry`; and the one of the text

@@ -82,7 +82,7 @@ local function pass(self, input, output, n)
   for _ = 1, n do
     local p = receive(input)
     local data, length = p.data, p.length
-    if length < ETHERNET or data[12] ~= 8 or data[13] ~= 0 then
+    if not ip4.is_ipv4(data, length) then
       counter.add(unneeded)
       transmit(output, p)
     else

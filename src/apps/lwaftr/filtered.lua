@@ -14,7 +14,7 @@ local FRAGMENT4 = 0x3fff -- offset, and "more fragments"
 
 -- What a reassembler would pass on as it is.
 local function is_whole4(data, length)
-  if length < 14 or data[12] ~= 8 or data[13] ~= 0 then return true end
+  if not ip4.is_ipv4(data, length) then return true end
   return ip4.lengths(data, length) > 0
     and bit.band(wire.read16(data + 20), FRAGMENT4) == 0
 end

@@ -7,6 +7,7 @@ local ffi = require("ffi")
 local failure = require("core.failure")
 local packet = require("core.packet")
 local probe = require("lib.traffic.probe")
+local read16 = require("net.wire.bytes").read16
 
 local M = {}
 
@@ -50,7 +51,7 @@ end
 
 -- What `sum` adds up to without what varies: see lib.traffic.sums.
 local function base(sum, sums, data)
-  local function stored(s) return data[s.at] * 256 + data[s.at + 1] end
+  local function stored(s) return read16(data + s.at) end
   local total = 65535 - stored(sum)
   if total == 0 then total = 65535 end
   for _, term in ipairs(sum) do

@@ -10,6 +10,11 @@ local ip4 = {ETHERNET = 14}
 
 local ETHERNET, SHORTEST = ip4.ETHERNET, 34
 
+--- Has a frame of `length` bytes the EtherType of IPv4?
+function ip4.is_ipv4(data, length)
+  return length >= ETHERNET and data[12] == 8 and data[13] == 0
+end
+
 --- Of a frame of `length` bytes with the EtherType of IPv4: the bytes of its headers,
 --- Ethernet's and IP's, and those that IP's length tells of. 0 and 0 if it lacks some
 --- of them.

@@ -12,6 +12,7 @@ local FlowSet = require("click.rewriter.flow_set")
 local ip = require("core.declare")("net/checksum/checksum.h")
 local note = require("click.note")
 local packet = require("core.packet")
+local bytes = require("net.wire.bytes")
 
 local NET, TRANSPORT = note.NETWORK_HEADER, note.TRANSPORT_HEADER
 local TCP, TCP_HEADER, IP_HEADER, LEAST = 6, 20, 20, 5
@@ -83,8 +84,8 @@ end
 
 -- The packet ------------------------------------------------------------------------
 
-local function half(p, at) return p.buf_addr[at] * 256 + p.buf_addr[at + 1] end
-local function word(p, at) return half(p, at) * 65536 + half(p, at + 2) end
+local function half(p, at) return bytes.read16(p.buf_addr + at) end
+local function word(p, at) return bytes.read32(p.buf_addr + at) end
 
 local function set_half(p, at, value)
   p.buf_addr[at], p.buf_addr[at + 1] = bit.rshift(value, 8), bit.band(value, 255)
