@@ -25,8 +25,11 @@
 
 enum { PATIENCE_S = 5, QUIET_S = 10, MOST_STRANGERS = 32, MOST_FDS = 512 };
 
-/* Seconds until a client asks again, until a socket is listened to after a peer has lied,
+/* Seconds until a client asks again, at first after its server has gone and later, until a socket is listened to after a peer has lied,
  * and after there was no descriptor for one. */
+#define RETRY_SOON_S 0.001
+#define SOON_S 2
+#define LIVED_S 1
 #define RETRY_S 0.1
 #define AFTER_LIE_S 0.001
 #define AFTER_FAILURE_S 0.1
@@ -90,10 +93,19 @@ static void let_go(struct hub *h, struct peer *c, enum fault f)
   pg_memif_drop(h, c);
 }
 
+static double retry(const struct hub *h, double now)
+{
+  return now + (now < h->soon_until ? RETRY_SOON_S : RETRY_S);
+}
+
+/* A server that has served for a while may be about to be upgraded, or to start again. */
 static void drop_gone(struct hub *h, struct peer *c)
 {
+  double now = pg_monotonic();
+  if (c->awaited == AWAIT_END && now - (c->deadline - PATIENCE_S) > LIVED_S)
+    h->soon_until = now + SOON_S;
   if (h->listener < 0)
-    h->deaf_until = pg_monotonic() + RETRY_S;
+    h->deaf_until = retry(h, now);
   pg_memif_drop(h, c);
 }
 
@@ -153,7 +165,7 @@ static void connect_peer(struct hub *h)
   if (fd >= 0)
     pg_memif_add_peer(h, fd, AWAIT_HELLO, h->ports);
   else
-    h->deaf_until = pg_monotonic() + RETRY_S;
+    h->deaf_until = retry(h, pg_monotonic());
 }
 
 /* The thread ------------------------------------------------------------------------- */

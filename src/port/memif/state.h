@@ -139,6 +139,7 @@ struct hub {
   struct memif *ports;
   struct peer *peers;
   double deaf_until;         /* accepts and connects to nobody */
+  double soon_until;         /* of a client: asks again soon */
 };
 
 /* memory.c: how often memory of a region was gone, of all there are. */

@@ -27,6 +27,7 @@ struct virtio_user {
   sem_t tried;            /* the first peer */
   bool offload;
   bool told;              /* that peers don't answer */
+  double soon_until;      /* asks again soon */
   pthread_t thread;
   struct rte_ether_addr mac;
   void *pool;

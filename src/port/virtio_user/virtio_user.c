@@ -42,6 +42,10 @@
  * a second (fdset_event_dispatch, seen in 22.11.11). */
 enum { PATIENCE_S = 3, RETRY_MS = 100, MOST_WAITING = 8 };
 
+/* A peer that has gone, after so long at least, may be about to be upgraded, or to start
+ * again: for so long it is looked for so often. */
+enum { LIVED_S = 1, SOON_S = 2, RETRY_SOON_MS = 1 };
+
 /* The thread -------------------------------------------------------------------- */
 
 /* Wait for one of `events` on the descriptor, for so long (-1: for ever); false if the
@@ -62,7 +66,8 @@ static int next_peer(struct virtio_user *v)
   int fd = v->first;
   v->first = -1;
   while (fd < 0) {
-    if (!await(v, v->listener, POLLIN, v->listener < 0 ? RETRY_MS : -1))
+    int retry_ms = pg_monotonic() < v->soon_until ? RETRY_SOON_MS : RETRY_MS;
+    if (!await(v, v->listener, POLLIN, v->listener < 0 ? retry_ms : -1))
       return -1;
     fd = v->listener < 0 ? pg_connect_local(&v->address, SOCK_STREAM)
                          : accept4(v->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -122,7 +127,10 @@ static void *look_after(void *argument)
     bool joined = join(v, peer);
     sem_post(&v->tried);
     if (joined) {
+      double since = pg_monotonic();
       goes_on = await(v, peer, POLLRDHUP, -1);
+      double now = pg_monotonic();
+      v->soon_until = now - since > LIVED_S ? now + SOON_S : 0;
       part(v);
     } else {
       goes_on = await(v, -1, 0, RETRY_MS);
