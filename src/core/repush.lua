@@ -1,9 +1,32 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How often the push calls of a breath are made: again while ports give full bursts, so
 -- that what a breath costs by itself counts for less; and not for empty links, where an
--- app says so.
+-- app says so. And when a breath follows another at once.
+
+local ffi = require("ffi")
+local pool = require("core.pool")
 
 local repush = {}
+
+-- Breaths in a row (core.engine.breath) -----------------------------------------
+
+local FEW_PACKETS = 64
+
+local packets = ffi.cast("struct freelist *", pool.freelist) -- a pointer is a constant
+local ended = ffi.new("uint64_t[1]") -- packets that had come to their end
+
+--- Has this breath moved a packet, and few? Then another may follow at once.
+function repush.moved_few()
+  local now = packets.frees + packets.sent + packets.handed
+  local moved = now - ended[0]
+  ended[0] = now
+  return moved - 1 < FEW_PACKETS
+end
+
+--- Nothing follows in this row: what an app has asked for is done after the breath.
+function repush.end_row() ended[0] = ended[0] - bit.lshift(1ULL, 32) end
+
+-- Calls in a breath ---------------------------------------------------------------
 
 --- How often at most.
 repush.MOST = 4

@@ -68,9 +68,6 @@ function account.progress()
   return fl.frees + fl.sent + fl.handed
 end
 
---- Whose frees, sent and handed make that number.
-function account.progress_of() return fl end
-
 --- Packets that apps have freed and ports have sent up to now, and their bits on the
 --- wire.
 function account.ended()

@@ -3,7 +3,6 @@
 -- loop is numeric and in a function of its own: LuaJIT compiles those well, whatever it
 -- sees first.
 
-local ffi = require("ffi")
 local C = require("core.native")
 local account = require("core.engine.account")
 local jit_reset = require("core.engine.jit_reset")
@@ -60,11 +59,10 @@ running_app.loop(tick_all, 1, 3, "tick")
 -- A breath with few packets takes less time than to look at the clock, for signals and
 -- for what is due. So some are taken in a row, of up to ROW_SECONDS together: as many
 -- as fit in there by what those before took. A breath with no packet, or many, ends it.
-local ROW_SECONDS, MOST_IN_ROW, FEW_PACKETS = 3e-6, 32, 64
+local ROW_SECONDS, MOST_IN_ROW = 3e-6, 32
 
 local in_row = 1 -- a power of two
-local ended = ffi.new("uint64_t[1]") -- packets that had come to their end
-local packets = account.progress_of()
+local moved_few = repush.moved_few
 
 local function adapt_row(seconds)
   if seconds > ROW_SECONDS then
@@ -74,16 +72,8 @@ local function adapt_row(seconds)
   end
 end
 
--- Has this breath moved a packet, and few?
-local function moved_few()
-  local now = packets.frees + packets.sent + packets.handed
-  local moved = now - ended[0]
-  ended[0] = now
-  return moved - 1 < FEW_PACKETS
-end
-
 --- Nothing follows in this row: what an app has asked for is done after the breath.
-function breath.end_row() ended[0] = ended[0] - bit.lshift(1ULL, 32) end
+breath.end_row = repush.end_row
 
 -- A call alone, such as a region between ports: there is little between two of them, so
 -- that LuaJIT keeps what it knows.
@@ -110,6 +100,7 @@ running_app.caller(push_row, "push", 2)
 local function take_row(pulls, pushes, most)
   if pulls.n == 0 and pushes.n == 1 and not pushes.ports then
     work.call = pushes.before + 1
+    if pushes.row then return pushes.row(most) end
     return push_row(pushes.push[1], pushes.app[1], pushes.link[1], most)
   end
   return breathe_row(pulls, pushes, most)

@@ -29,7 +29,7 @@ Fused.__index = Fused
 --- Nothing is fused.
 function fuse.none()
   return setmetatable({
-    regions = {}, run = {}, over = {}, pulled = {}, push = {}, reasons = {},
+    regions = {}, run = {}, row = {}, over = {}, pulled = {}, push = {}, reasons = {},
     region_of = {}, region_with = {}, direct = {}, once = {}, flushes = {},
     problems = {}, fetched = {}, forward = {}, before = {},
   }, Fused)
@@ -129,6 +129,7 @@ local function take_over(fused, r)
   for spec in pairs(d.inner) do fused.over[spec] = true end
   for i, spec in ipairs(d.entries) do
     fused.run[spec], fused.before[spec] = r.run[i], before
+    fused.row[r.run[i]] = r.row[i]
   end
   for _, spec in ipairs(d.exits) do
     local _, _, to = config.parse_link(spec)

@@ -15,6 +15,7 @@ local pool = require("core.pool")
 local recursion = require("core.fuse.drift.recursion")
 local running_app = require("core.watch.running_app")
 local rare_path = require("core.fuse.drift.rare_path")
+local repush = require("core.repush")
 local source = require("core.fuse.source")
 local Tally = require("core.fuse.region_counters")
 local watched = require("core.fuse.watched")
@@ -34,20 +35,21 @@ local int32s_t, int32_p = ffi.typeof("int32_t[?]"), ffi.typeof("int32_t *")
 
 -- Where packets come from and go to ------------------------------------------
 
--- Pointers, not structs: see core.fuse.bulk.
+-- Pointers, not structs: see core.fuse.bulk. Variables that are never set again: LuaJIT
+-- takes those of a closure as constants, and looks at others each time.
 local link_p, port_p = ffi.typeof("struct link *"), ffi.typeof("struct port *")
 local account = ffi.cast("struct freelist *", pool.freelist)
 
 -- With `sums`, the bytes are added up: they don't follow from what leaves. From a port
 -- up to `most` packets.
 local function fetch_from(l, port, sums, most)
-  l, port = ffi.cast(link_p, l), port and ffi.cast(port_p, port)
+  local entry, device_p = ffi.cast(link_p, l), port and ffi.cast(port_p, port)
   local fetch = sums and C.pg_fetch_counted or C.pg_fetch
   local accept = sums and C.pg_accept_counted or C.pg_accept
   if port then
-    return function (to) return fetch(port, l, to, most) end
+    return function (to) return fetch(device_p, entry, to, most) end
   end
-  return function (to) return accept(account, l, to) end
+  return function (to) return accept(account, entry, to) end
 end
 
 -- The same for a region whose packets leave by the links `exits`: what one of them was
@@ -71,11 +73,12 @@ local function fetch_after(exits, fetch)
 end
 
 local function flush_to(l, port)
-  l, port = ffi.cast(link_p, l), port and ffi.cast(port_p, port)
+  local exit, device_p = ffi.cast(link_p, l), port and ffi.cast(port_p, port)
+  local send, hand = C.pg_send, C.pg_hand
   if port then
-    return function (from, n) C.pg_send(port, l, from, n) end
+    return function (from, n) send(device_p, exit, from, n) end
   end
-  return function (from, n, bytes) C.pg_hand(account, l, from, n, bytes or -1) end
+  return function (from, n, bytes) hand(account, exit, from, n, bytes or -1) end
 end
 
 --- Bring the counters of the fused links, and the drops of their apps, up to date.
@@ -149,8 +152,7 @@ local function bind_puts(self)
   local fill, n = self.fill_p, #self.description.exits
   for x = 1, n do
     local flush = self.flush[x]
-    local to = ffi.cast(array_p, self.out[x])
-    self.out_p[x] = to
+    local to = self.out_p[x]
     self.full[x] = function ()
       local count = fill[x]
       fill[x] = 0
@@ -236,7 +238,8 @@ end
 
 --- Build the region `found` (regions.find) of the running apps and links. Its
 --- run[i]() moves what is there from entries[i], but of the ports in the list `once`
---- only a burst; `text` is its source.
+--- only a burst; row[i](most), if it leads from port to port, does in up to so many
+--- breaths, and returns how many. `text` is its source.
 function region.new(found, apps, links)
   local r = description.of(found, apps, links)
   r.room = PUTS
@@ -247,6 +250,7 @@ function region.new(found, apps, links)
     description = r, tally = tally, text = text, direct = {}, port = {},
     process = {}, inputs = {}, outputs = {}, reasons = {}, app = {}, fetch = {},
     entry = {}, out = {}, flush = {}, run = {}, pass = {}, loop = {}, wide = {},
+    row = {}, moved_few = repush.moved_few,
     segment = {}, emit = {}, whole = {}, full = {}, out_p = {}, once = {},
     most = {}, -- packets that an entry takes at once
     full_burst = {}, more = {}, -- what such a port may have more after: for run
@@ -270,6 +274,7 @@ function region.new(found, apps, links)
     -- One exit's packets stay in the array they came in: no slot is written before
     -- it is read.
     self.out[x] = r.puts and array_t(PUTS) or x == 1 and self.packets or array_t(BURST)
+    self.out_p[x] = ffi.cast(array_p, self.out[x])
     self.flush[x] = flush_to(links[spec], port)
     if not port then to_links[#to_links + 1] = links[spec] end
   end
@@ -294,7 +299,7 @@ function region.new(found, apps, links)
   end
   self.code = {region = self, name = "region of " .. r.apps[1], apps = r.apps,
                app_at = app_at, segments = self.segment, loops = self.loop,
-               emits = self.emit, run = {}}
+               rows = self.row, emits = self.emit, run = {}}
   assert(loadstring(text, "=" .. self.code.name))(self)
   for i, run in ipairs(self.run) do
     self.code.run[i], self.code.run[#r.entries + i] = run, self.pass[i]
@@ -303,7 +308,13 @@ function region.new(found, apps, links)
   rare_path.follow(self)
   recursion.follow(self)
   for i, spec in ipairs(r.entries) do
-    local port = self.port[(config.parse_link(spec))]
+    local from, _, to = config.parse_link(spec)
+    local port = self.port[from]
+    if self.more[i] then
+      running_app.caller(self.row[i], "push", {appname = to})
+    else
+      self.row[i] = nil
+    end
     if not port then
       self.whole[i] = function (step) return bursts.all_of(links[spec], step) end
       self.run[i] = self.whole[i](self.run[i])

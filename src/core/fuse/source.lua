@@ -207,22 +207,26 @@ function source.run(emit, number, fetch, body)
   emit("end")
 end
 
-local function emit_entry(emit, region, number, spec, starting)
-  local to, input = region.ways[number].to, region.ways[number].input
-  local exits = segments.exits_from(region, to)
-  emit("")
-  emit("do -- entry %d: %s", number, spec)
-  if #exits > LOOP_EXITS then
-    return emit_wide_entry(emit, region, number, starting[to].id, input, exits)
-  end
-  source.step(emit, region, number, starting[to].id, input)
-  local outs = {}
-  for i, x in ipairs(exits) do
-    emit("local to%d, flush%d = R.out[%d], R.flush[%d]", x, x, x, x)
-    outs[i] = ", to" .. x
-  end
-  local arguments = "step, tobit" .. table.concat(outs) -- tobit keeps counts int
-  emit("local function loop%d(n, %s)", number, arguments)
+--- Write, after source.run, what runs an entry of a region between ports up to `most`
+--- times, as long as breaths may follow in a row (core.repush); how often it has. All
+--- is in one function: of several LuaJIT builds the frames before each burst, and takes
+--- them down after it. As in a loop's own function, the loop in what body() writes has
+--- no upvalues: `near` names what it needs, and `given` what that is.
+function source.row(emit, number, fetch, near, given, body)
+  emit("R.row[%d] = function (most)", number)
+  emit("  local %s = %s", near, given)
+  emit("  for k = 1, most do")
+  emit("  local n = %s(packets)", fetch)
+  body()
+  emit("  if n == full then more() end")
+  emit("  if not moved_few() then return k end")
+  emit("  end")
+  emit("  return most")
+  emit("end")
+end
+
+-- The loop over a burst's `n` packets, which leave by the `exits` (numbers).
+local function emit_loop(emit, region, exits)
   for _, x in ipairs(exits) do
     emit("  local n%d = 0", x)
     if region.weighed[x] then emit("  local bytes%d = 0", x) end
@@ -239,6 +243,34 @@ local function emit_entry(emit, region, number, spec, starting)
   end
   if #exits > 0 then emit("    end") else emit("    if e then error(q) end") end
   emit("  end")
+end
+
+-- What follows it.
+local function emit_flush(emit, region, exits)
+  for _, x in ipairs(exits) do
+    emit("  flush%d(out%d, n%d%s)", x, x, x,
+      region.weighed[x] and ", bytes" .. x or "")
+  end
+end
+
+local function emit_entry(emit, region, number, spec, starting)
+  local to, input = region.ways[number].to, region.ways[number].input
+  local exits = segments.exits_from(region, to)
+  emit("")
+  emit("do -- entry %d: %s", number, spec)
+  if #exits > LOOP_EXITS then
+    return emit_wide_entry(emit, region, number, starting[to].id, input, exits)
+  end
+  source.step(emit, region, number, starting[to].id, input)
+  local names, outs = {}, {}
+  for i, x in ipairs(exits) do
+    emit("local out%d, flush%d = R.out_p[%d], R.flush[%d]", x, x, x, x)
+    names[i], outs[i] = ", to" .. x, ", out" .. x
+  end
+  local near = "step, tobit" .. table.concat(names) -- tobit keeps counts int
+  local given = ("step%d, tobit"):format(number) .. table.concat(outs)
+  emit("local function loop%d(n, %s)", number, near)
+  emit_loop(emit, region, exits)
   local counts = {}
   for _, x in ipairs(exits) do
     counts[#counts + 1] = "n" .. x
@@ -251,12 +283,13 @@ local function emit_entry(emit, region, number, spec, starting)
   source.run(emit, number, "fetch" .. number, function ()
     source.begin_loop(emit, region)
     emit("  %sloop%d(n, %s)", #counts > 0 and
-      ("local %s = "):format(table.concat(counts, ", ")) or "", number,
-      (arguments:gsub("^step", "step" .. number)))
-    for _, x in ipairs(exits) do
-      emit("  flush%d(to%d, n%d%s)", x, x, x,
-        region.weighed[x] and ", bytes" .. x or "")
-    end
+      ("local %s = "):format(table.concat(counts, ", ")) or "", number, given)
+    emit_flush(emit, region, exits)
+  end)
+  source.row(emit, number, "fetch" .. number, near, given, function ()
+    source.begin_loop(emit, region)
+    emit_loop(emit, region, exits)
+    emit_flush(emit, region, exits)
   end)
   emit("end")
 end
@@ -280,6 +313,7 @@ function source.generate(region, tapped)
   emit("local R = ...")
   emit("local drop, lose, grow, count = R.drop, R.lose, R.grow, R.count")
   emit("local packets, tobit = R.packets_p, bit.tobit")
+  emit("local moved_few = R.moved_few")
   if tapped then emit("local seen = R.seen") end
   emit("local S = R.segment")
   if region.puts then puts.begin(emit, region, starting) end

@@ -117,6 +117,11 @@ function puts.entry(emit, region, number, spec, starting, write)
     emit("  if n > 0 then loop%d(n, step%d) end", number, number)
     emit("  flush_all()")
   end)
+  write.row(emit, number, "fetch", "step", "step" .. number, function ()
+    write.begin_loop(emit, region)
+    emit("  for i = 0, n - 1 do step(i) end")
+    emit("  flush_all()")
+  end)
   emit("end")
 end
 

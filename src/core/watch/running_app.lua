@@ -57,9 +57,10 @@ function running_app.loop(f, list, index, method)
   loops[f] = {list = list, index = index, method = method}
 end
 
---- The function `f` calls the method (a name) of `app`, or of the app that is its local
---- variable of that number. at_hand(variables), if given, returns a list of the packets
---- it gives to it, of the function's local variables by name.
+--- The function `f` calls the method (a name) of `app` (any table with its appname), or
+--- of the app that is its local variable of that number. at_hand(variables), if given,
+--- returns a list of the packets it gives to it, of the function's local variables by
+--- name.
 function running_app.caller(f, method, app, at_hand)
   callers[f] = {app = app, method = method, at_hand = at_hand}
 end
@@ -75,13 +76,14 @@ end
 --- The functions of a fused region: `code` is {region =, name = "region of a", apps =
 --- their names, app_at = {[LINE] = number of the app that the line of the source deals
 --- with}, segments = a list of the functions that call process(), which have the
---- packet's length as `before`, loops = those that call them, one for each entry, run =
---- those that call the loops, emits = what apps call to emit packets}. The caller keeps
---- `code` as long as they may run.
+--- packet's length as `before`, loops = those that call them, one for each entry, rows
+--- = others that do, by entry, run = those that call the loops, emits = what apps call
+--- to emit packets}. The caller keeps `code` as long as they may run.
 function running_app.region(code)
   code.segment, code.entry = {}, {}
   for _, f in pairs(code.segments) do generated[f], code.segment[f] = code, true end
   for i, f in ipairs(code.loops) do generated[f], code.entry[f] = code, i end
+  for i, f in pairs(code.rows) do generated[f], code.entry[f] = code, i end
   for _, f in pairs(code.emits) do generated[f] = code end
   for _, f in ipairs(code.run) do generated[f] = code end
 end
