@@ -17,8 +17,9 @@
 #include "../../net/wire/wire.h"
 #include "internal.h"
 
-/* What lies in a packet from pkt_len on: that, data_len, and the VLAN tag, which
- * is cut off here. */
+/* What lies in a packet from pkt_len on: that, data_len, which LENGTHS are, and the VLAN
+ * tag. */
+#define LENGTHS UINT64_C(0xffffffffffff)
 static inline uint64_t lengths_of(const struct rte_mbuf *m)
 {
   uint64_t word;
@@ -26,7 +27,7 @@ static inline uint64_t lengths_of(const struct rte_mbuf *m)
                 offsetof(struct rte_mbuf, pkt_len) + sizeof m->pkt_len,
                 "data_len follows pkt_len");
   memcpy(&word, &m->pkt_len, sizeof word);
-  return word << 16;
+  return word;
 }
 
 /* Have all packets the lengths of the first? So it is with most bursts of bulk
@@ -40,12 +41,12 @@ static inline bool all_alike(struct rte_mbuf **packets, uint16_t n)
   if (n < STEP)
     return false;
   first = lengths_of(packets[0]);
-  for (; i + STEP <= n && !differing; i += STEP)
+  for (; i + STEP <= n && !(differing & LENGTHS); i += STEP)
     for (int k = 0; k < STEP; k++)
       differing |= lengths_of(packets[i + k]) ^ first;
-  for (; i < n && !differing; i++)
+  for (; i < n; i++)
     differing |= lengths_of(packets[i]) ^ first;
-  return !differing;
+  return !(differing & LENGTHS);
 }
 
 /* Of one burst, which isn't empty. */

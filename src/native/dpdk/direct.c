@@ -17,6 +17,7 @@
 
 #include "../api.h"
 #include "../driver.h"
+#include "bounds.h"
 #include "internal.h"
 #include "io_cycles.h"
 #include "link_cursors.h"
@@ -196,19 +197,6 @@ static void send_burst(struct port *port, struct link *link, struct packet **fro
   }
 }
 
-static __rte_noinline void send_many(struct port *port, struct link *link,
-                                     struct packet **from, int n)
-{
-  struct cycles *c = sample_of(port->account);
-  if (likely(!c)) {
-    send_burst(port, link, from, n);
-    return;
-  }
-  uint64_t began = rte_rdtsc();
-  send_burst(port, link, from, n);
-  spent_on_ports(c, &c->send, began);
-}
-
 /* The device took the first `taken` of these only. */
 static __rte_noinline void keep_rest(struct port *port, struct link *link,
                                      struct rte_mbuf **packets, int n, uint16_t taken)
@@ -218,7 +206,7 @@ static __rte_noinline void keep_rest(struct port *port, struct link *link,
   pg_give(port->account, link, (struct packet **)packets + taken, n - taken);
 }
 
-enum { FEW = 15 }; /* that are looked at one by one, not as vectors (bounds.h) */
+enum { FEW = 15 }; /* that are looked at one by one (bounds.h) */
 
 /* May what is to be sent by the link go straight to the device, and is nothing to be
  * done for it but pg_prepare's usual? */
@@ -228,24 +216,10 @@ static inline bool is_usual(const struct port *port, const struct link *link)
          !atomic_load_explicit(&pg_offloads_asked, memory_order_relaxed);
 }
 
-/* As send_burst for up to FEW packets, for which what a burst costs by itself counts.
- * False, and nothing is sent, if one is shorter than frames are on the wire or longer than
- * the port takes. */
-static inline bool send_few(struct port *port, struct link *link,
-                            struct rte_mbuf **packets, int n)
+/* Send packets that nothing is to be done for, of so many bytes together. */
+static inline void send_as_they_are(struct port *port, struct link *link,
+                                    struct rte_mbuf **packets, int n, uint32_t bytes)
 {
-  int32_t least = RTE_MAX(port->min_frame, SHORTEST_FRAME), most = port->max_frame;
-  int32_t outside = 0;
-  uint32_t bytes = 0;
-  for (int i = 0; i < n; i++) {
-    uint32_t length = packets[i]->data_len;
-    if (unlikely(packets[i]->pkt_len != length))
-      packets[i]->pkt_len = length;
-    bytes += length;
-    outside |= ((int32_t)length - least) | (most - (int32_t)length);
-  }
-  if (unlikely(outside < 0))
-    return false;
   uint16_t taken = port_send(port, packets, n);
   if (unlikely(taken < n)) {
     keep_rest(port, link, packets, n, taken);
@@ -253,7 +227,54 @@ static inline bool send_few(struct port *port, struct link *link,
     struct sums sums = {n, bytes, 8 * (bytes + (uint64_t)WIRE_OVERHEAD * n), 0};
     count_sent(port, link, &sums);
   }
+}
+
+/* As send_burst for up to FEW packets, for which what a burst costs by itself counts.
+ * False, and nothing is sent, if one is shorter than frames are on the wire or longer than
+ * the port takes. */
+static inline bool send_few(struct port *port, struct link *link,
+                            struct rte_mbuf **packets, int n)
+{
+  int32_t least = RTE_MAX(port->min_frame, SHORTEST_FRAME);
+  uint32_t lengths = RTE_MAX(port->max_frame + 1 - least, 0), bytes = 0;
+  for (int i = 0; i < n; i++) {
+    uint32_t length = packets[i]->data_len;
+    if (unlikely(packets[i]->pkt_len != length))
+      packets[i]->pkt_len = length;
+    bytes += length;
+    if (unlikely(length - least >= lengths))
+      return false;
+  }
+  send_as_they_are(port, link, packets, n, bytes);
   return true;
+}
+
+/* The same for more than FEW, if DPDK knows their lengths. */
+static bool send_more(struct port *port, struct link *link,
+                                     struct rte_mbuf **packets, int n)
+{
+  struct bounds b = bounds_of(packets, n);
+  if (b.pkt_len_differs || b.shortest < RTE_MAX(port->min_frame, SHORTEST_FRAME) ||
+      b.longest > port->max_frame)
+    return false;
+  send_as_they_are(port, link, packets, n, b.bytes);
+  return true;
+}
+
+static __rte_noinline void send_many(struct port *port, struct link *link,
+                                     struct packet **from, int n)
+{
+  struct cycles *c = sample_of(port->account);
+  if (n > FEW && n <= PORT_BURST && is_usual(port, link) &&
+      send_more(port, link, (struct rte_mbuf **)from, n))
+    return;
+  if (likely(!c)) {
+    send_burst(port, link, from, n);
+    return;
+  }
+  uint64_t began = rte_rdtsc();
+  send_burst(port, link, from, n);
+  spent_on_ports(c, &c->send, began);
 }
 
 /* Send `n` packets (driver.h), after those that wait in the link. */
