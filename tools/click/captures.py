@@ -131,6 +131,7 @@ def frames(number):
 ADDRESS = re.compile(r"(?<![\w.:])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])")
 STATION = re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{1,2}:){5}[0-9a-fA-F]{1,2}(?![\w:])")
 PORT = re.compile(r"\bport\s+(\d{1,5})\b")
+VLAN = re.compile(r"\b14/(0[0-9a-fA-F]{3})\b") # Classifier's pattern
 HEX = re.compile(r"\b\d{1,3}/((?:[0-9a-fA-F]{2}){3,})(?![\w%])")
 MOST_NAMED = 12
 WORDS = [b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"POST / HTTP/1.1\r\n\r\n",
@@ -207,6 +208,10 @@ def frames_for(number, text):
         found += conversation(other, host, ports[i % len(ports)], to)
         last = ipv4(other, host, 17, udp(other, host, 7, 8), ttl=1)
         found.append(ethernet(0x800, last, to=to))
+    untagged = list(found)
+    for tag in named(VLAN, text):
+        found += [frame[:12] + b"\x81\0" + bytes.fromhex(tag) + frame[12:]
+                  for frame in untagged if len(frame) > 14]
     for data in named(HEX, text):
         content = bytes.fromhex(data[:len(data) // 2 * 2])
         found.append(ethernet(0x800, ipv4(source, target, 6,

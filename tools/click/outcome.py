@@ -22,15 +22,19 @@ CHATTER = re.compile(r"header check failed|bad input packet|warning: |batch mode
 OWN = re.compile(r"@\d+|/")
 
 
-def without_ports(frame):
+def without_chance(frame):
     """An IPv4 packet, with an Ethernet header or without, without what depends on a port
-    that a rewriter has chosen by chance: ports or identifier, and checksum."""
+    that a rewriter has chosen by chance (ports or identifier, and checksum), or is
+    encrypted (ESP), with a key's start that is chosen so."""
     ip = 0 if frame[:1] == b"\x45" else 14
-    if ip and frame[12:14] != b"\x08\x00" or len(frame) < ip + 28 \
+    while ip and frame[ip - 2:ip] == b"\x81\x00":
+        ip += 4
+    if ip and frame[ip - 2:ip] != b"\x08\x00" or len(frame) < ip + 28 \
             or frame[ip + 6] & 0x1f or frame[ip + 7]:
         return frame
     at = ip + 4 * (frame[ip] & 15)
-    cuts = {6: [(0, 4), (16, 18)], 17: [(0, 4), (6, 8)], 1: [(2, 6)]}.get(frame[ip + 9], [])
+    cuts = {6: [(0, 4), (16, 18)], 17: [(0, 4), (6, 8)], 1: [(2, 6)],
+            50: [(8, len(frame) - at)]}.get(frame[ip + 9], [])
     for first, last in cuts:
         frame = frame[:at + first] + bytes(last - first) + frame[at + last:]
     return frame
@@ -114,7 +118,7 @@ def handler_differences(mine, theirs, view):
     """Lines: values that differ, and handlers that only the original has."""
     ours, other = handlers(mine), handlers(theirs)
     for name, value in other.items():
-        if OWN.search(name) or view is without_ports and name.endswith(".table"):
+        if OWN.search(name) or view is without_chance and name.endswith(".table"):
             continue
         if name not in ours:
             yield f"handlers: Perigee has no {name}"

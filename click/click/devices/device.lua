@@ -12,6 +12,7 @@ local engine = require("core.app")
 local failure = require("core.failure")
 local kinds = require("lib.port.kinds")
 local Port = require("apps.port.port").Port
+local queue_room = require("click.devices.queue_room")
 local spec = require("lib.port.spec")
 
 local devices = {}
@@ -151,8 +152,11 @@ end
 -- The argument of the Port app for queue `i` (from 1).
 function Device:argument(i)
   local argument = {port = self.port_text or self.text}
-  if self.burst and kinds.of(spec.parse(argument.port)).full_bursts then
-    argument.burst = self.burst -- element.at_once doesn't limit those
+  local port = spec.parse(argument.port)
+  local kind = kinds.of(port)
+  if kind.full_bursts then -- element.at_once doesn't limit those
+    argument.burst = self.burst
+      or kind.reads and kind.reads(port) and queue_room.burst(self.router) or nil
   end
   if #self.senders == 0 then argument.receive_only = true end
   local copy = self.router.options.copy

@@ -38,6 +38,27 @@ describe("click.devices.device", function ()
     os.remove(file)
   end)
 
+  it("has no more of files than the smallest queue has room for", function ()
+    local file = os.tmpname()
+    local handle = io.open(file, "w")
+    handle:write("\xd4\xc3\xb2\xa1\2\0\4\0", ("\0"):rep(8), "\0\0\1\0\1\0\0\0")
+    handle:close()
+    local function burst(text, device)
+      local r = assert(click.router((text:gsub("FILE", "pcap:rx=" .. file))))
+      local port = r.devices.by_text[device or "pcap:rx=" .. file]:argument(1)
+      r:close()
+      return port.burst
+    end
+    local queues = 'FromDPDKDevice("FILE") -> Queue(%s) -> Unqueue -> Queue -> Discard'
+    assert.equal(100, burst(queues:format(100)))
+    assert.equal(4, burst(queues:format(1)))
+    assert.is_nil(burst(queues:format(256)))
+    assert.equal(50, burst(queues:format(100)
+      .. '; FromDPDKDevice("null") -> Discard'))
+    assert.is_nil(burst('FromDPDKDevice("null") -> Queue(9) -> Discard', "null"))
+    os.remove(file)
+  end)
+
   it("is another one for each name where each may have a port for itself", function ()
     local function devices(options, text)
       local r = assert(click.router(text, {ports = options}))

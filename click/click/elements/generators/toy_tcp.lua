@@ -25,7 +25,7 @@ local ToyTCP = element.define{
   notes = [[
 Packets begin with TCP's header, as those do that it sends. It sends a segment each
 second and for each packet that comes, two for every sixth: SYNs; once connected,
-a byte each. After a RST it begins anew within a second. A line each second says how
+a byte each. After a RST it begins again within a second. A line each second says how
 many packets have come and gone.]],
 }
 
