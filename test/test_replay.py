@@ -90,8 +90,9 @@ def test_replay_sends_all_before_a_cut(tmp_path):
     assert result.returncode == 1
     assert list(load(out)) == packets[:-1]
     assert "replay: 199 packets" in result.stdout
-    assert f"{file} ends in the middle of packet 200" in result.stderr
-    assert "Traceback" not in result.stderr and "traceback" not in result.stderr
+    said = [line for line in result.stderr.splitlines() if "warning:" not in line]
+    assert len(said) == 1, result.stderr
+    assert f"{file} ends in the middle of packet 200" in said[0]
 
 
 @pytest.mark.parametrize("content, sentence", [

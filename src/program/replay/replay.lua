@@ -4,8 +4,8 @@
 local cli = require("lib.cli")
 local engine = require("core.app")
 local config = require("core.config")
-local failure = require("core.failure")
 local link = require("core.link")
+local main = require("core.main")
 local log = require("core.lib.log")
 local commands = require("program.replay.commands")
 local options_of = require("program.replay.options").parse
@@ -138,7 +138,7 @@ function M.run(args)
   if not ok then
     error(err, 0)
   elseif source.failure then
-    failure.raise("not all of %s was sent: %s", options.file, source.failure)
+    main.exit(1) -- the source has said why not all of the file was sent
   end
 end
 
