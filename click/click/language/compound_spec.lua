@@ -111,6 +111,8 @@ describe("Compound elements", function ()
     local text = ("{"):rep(60) .. "A" .. ("}"):rep(60)
     assert.equal("f:1: maximum compound element nesting depth exceeded",
       read(text):match("^[^\n]*"))
+    local _, lines = read(("{"):rep(20000)):gsub("\n", "")
+    assert.is_true(lines < 60, lines)
     text = "A -> " .. ("(-> "):rep(60) .. "A" .. (")"):rep(60)
     assert.equal("f:1: maximum element group nesting depth exceeded",
       read(text):match("^[^\n]*"))

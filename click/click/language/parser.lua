@@ -165,10 +165,12 @@ end
 
 local function too_deep(self, token, what)
   self.depth = self.depth + 1
-  if self.depth > DEEPEST then
+  if self.depth <= DEEPEST then return false end
+  if not self.is_too_deep then -- what follows from it is as deep
     self:error_at(token, "maximum %s nesting depth exceeded", what)
-    return true
   end
+  self.is_too_deep = true
+  return true
 end
 
 --- Read a group behind its parenthesis, `token`. Returns the element, and how many
