@@ -8,6 +8,8 @@ local files = require("core.lib.files")
 local Lines = {}
 Lines.__index = Lines
 
+local RECORD_MOST = 2 ^ 20 -- bytes; a packet's are 65,535
+
 local UNPACKERS = {{"\31\139", "zcat"}, {"BZh", "bzcat"}}
 
 -- The command whose output is the file's content, if it is compressed.
@@ -75,6 +77,7 @@ function Lines:next()
   local a, b, c, d = head:byte(1, 4)
   local length = ((a % 128 * 256 + b) * 256 + c) * 256 + d
   if length < 4 then return nil, "binary record too short" end
+  if length > RECORD_MOST then return nil, "binary record too long" end
   local record = take_bytes(self, length - 4)
   if not record or #record < length - 4 then return nil end
   if a >= 128 then return (record:gsub("%z+$", "")), false end
