@@ -26,12 +26,13 @@ local TAKE = {
   getRxTimestamp = "table, number?, any?",
 }
 
-local function guard(to, object, of, ...)
+local BUFFERS_TAKE = {getTimestamp = "any?"} -- the device, of libmoon's scripts
+
+local function guard(to, object, of, kinds_of, ...)
   for _, methods in ipairs{...} do
     local take = {}
     for name in pairs(methods) do
-      local kinds = TAKE[name] or "any?, any?, any?, any?"
-      take[name] = kinds
+      take[name] = kinds_of[name] or TAKE[name] or "any?, any?, any?, any?"
     end
     arguments.methods(to, object, of, take)
   end
@@ -43,10 +44,11 @@ function M.add(device, methods)
   add(device.__rxQueuePrototype, stamps.rx)
   add(device.__devicePrototype, rates.device, stamps.device)
   add(methods, rates.buffer, stamps.buffer)
-  guard(device.__txQueuePrototype, "a queue", "queue", rates.queue, stamps.tx)
-  guard(device.__rxQueuePrototype, "a queue", "queue", stamps.rx)
-  guard(device.__devicePrototype, "a device", "c", rates.device, stamps.device)
-  guard(methods, "a buffer", ffi.typeof("struct packet"), rates.buffer, stamps.buffer)
+  guard(device.__txQueuePrototype, "a queue", "queue", {}, rates.queue, stamps.tx)
+  guard(device.__rxQueuePrototype, "a queue", "queue", {}, stamps.rx)
+  guard(device.__devicePrototype, "a device", "c", {}, rates.device, stamps.device)
+  guard(methods, "a buffer", ffi.typeof("struct packet"), BUFFERS_TAKE, rates.buffer,
+    stamps.buffer)
 end
 
 return M
