@@ -7,9 +7,11 @@ local driver = require("lib.port.driver")
 local interfaces = require("lib.hardware.interfaces")
 local needs = require("lib.port.needs")
 local opened = require("lib.port.opened")
+local standby = require("core.outside.standby")
 local sysfs = require("lib.hardware.sysfs")
 
 local C = require("core.declare")("port/xdp/xdp.h")
+require("core.declare")("native/passed.h")
 
 -- An AF_XDP frame is at most a page with the kernel's and DPDK's headroom in it, so
 -- that 3,264 bytes are left at least; drivers refuse, or drop, what can't fit.
@@ -82,11 +84,19 @@ function xdp.check(port, roots)
   needs.capabilities(port, {"CAP_NET_RAW", "CAP_NET_ADMIN", "CAP_BPF"}, roots)
 end
 
+--- It takes over the program of the process before, and waits for the queue alone
+--- (bind.c), not for that process's end.
+function xdp.is_passed() return C.pg_passed_taking() end
+
 --- Another program is in the way. Those of Perigee share the interface, each process
 --- with queues of its own; theirs ends with the last of them, however that does
 --- (program.c).
 function xdp.before_open(port)
   local owner = C.pg_xdp_owner(port.iface)
+  if owner == C.XDP_UNKNOWN then -- that of the process which ends
+    standby.await_end()
+    owner = C.pg_xdp_owner(port.iface)
+  end
   if owner == C.XDP_ANOTHERS then
     needs.refuse(port, "the interface has an XDP program already; end the process that "
       .. "uses it, or take the program off with: ip link set %s xdp off", port.iface)
