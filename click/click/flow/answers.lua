@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Elements that bring answers back to the flows of another one, which has given them
+-- Elements that bring answers back to the flows of another one, which chose their
 -- ports (click.flow.ports). That one has `ports`, `tuple`, `watches` and a method
 -- join(area): is the flow of answers with that area, whose ends are in `tuple`, one of
 -- its own?

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The IPv4 header that a packet's annotation tells of, for elements behind
+-- The IPv4 header where a packet's annotation says, for elements behind
 -- CheckIPHeader: as far as the packet has it, whatever the annotation says.
 
 local bit = require("bit")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the entries of kinds share whose ports C drives: how its failures are told, the
--- descriptors that its peers write to, and what some drivers can't know.
+-- What the entries of kinds share whose ports C drives: how its failures are reported,
+-- the descriptors that its peers write to, and what some drivers can't know.
 
 local ffi = require("ffi")
 local C = require("core.native")
