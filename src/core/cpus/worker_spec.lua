@@ -43,7 +43,8 @@ describe("core.cpus.worker", function ()
     local worker = workers.by_cpu[CPU]
     local first, second = worker:tell(later(0)), worker:tell{what = "missed"}
     assert.equal(0, worker:hear_out(second).missed)
-    assert.equal(0, worker:hear_out(first).result)
+    local done = worker:hear_out(first).result
+    assert.is_true(done == 0 or done == true) -- 0 by Lua 5.1, true by 5.2
     assert.same({{}, {}}, {worker.awaited, worker.answers})
   end)
 end)

@@ -23,6 +23,16 @@ local function compiled(text, pointer)
   end
 end
 
+-- Of a number the machine code has one to eight bytes, by what it is: of addresses that
+-- differ from run to run. What a look at an index costs is more.
+local ONE_NUMBER = 8
+
+local function assert_as_small(expected, size)
+  assert.is_number(expected)
+  assert.is_true(math.abs(size - expected) <= ONE_NUMBER, ("%d bytes, where a C struct's "
+    .. "are %d"):format(size, expected))
+end
+
 describe("a header's member in a loop", function ()
   for name, text in pairs{
     ["that is assigned"] = "h.tTL = i",
@@ -31,9 +41,7 @@ describe("a header's member in a loop", function ()
     ["whose address is set"] = "h.dst:set(i)",
   } do
     it(name .. " compiles to what a C struct's does", function ()
-      local expected = compiled(text, plain)
-      assert.is_number(expected)
-      assert.equal(expected, compiled(text, ip4.fast_pointer))
+      assert_as_small(compiled(text, plain), compiled(text, ip4.fast_pointer))
     end)
   end
 
@@ -42,7 +50,7 @@ describe("a header's member in a loop", function ()
     local array = ffi.typeof("struct { struct { uint8_t uint8[4]; } src, dst; } *")
     local own = ffi.typeof("struct { struct perigee_ip4 src, dst; } *")
     local text = "h.src.uint8[3] = i + other.dst.uint8[2]"
-    assert.equal(compiled(text, array), compiled(text, own))
+    assert_as_small(compiled(text, array), compiled(text, own))
   end)
 
   it("is refused in compiled code as before it", function ()
