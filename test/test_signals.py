@@ -222,3 +222,27 @@ def test_it_ends_when_nobody_reads_its_output():
                  "'packet.allocate() while true do print(1) end' | head -n 1") as shell:
         assert shell.finish(timeout=10) == 0
     assert shell.said == "1\n"
+
+
+WITHOUT_ENGINE = """
+require("core.shm").create("here", "uint64_t")
+io.stdout:write("here\\n")
+io.stdout:flush()
+while true do %s end
+"""
+
+
+@pytest.mark.parametrize("loop", ["require('posix.unistd').sleep(60)", "tostring({})"],
+                         ids=["sleeps", "works"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_program_without_an_engine_leaves_nothing_in_shared_memory(loop, number, tmp_path):
+    script = tmp_path / "script.lua"
+    script.write_text(WITHOUT_ENGINE % loop)
+    root = tmp_path / "shm"
+    root.mkdir()
+    with running(PERIGEE, "run", script,
+                 env={**os.environ, "SNABB_SHM_ROOT": str(root)}) as process:
+        process.wait_for("here")
+        assert (root / str(process.pid)).exists()
+        assert process.interrupt(number) == 128 + number
+    assert not (root / str(process.pid)).exists()

@@ -74,13 +74,19 @@ local function is_own(path)
   return path:match("^[^/]*") == folders.own_name(shm.root)
 end
 
+-- Take this process's directory, which is removed as the process ends, also by SIGTERM.
+local function claim()
+  C.pg_end_in_order()
+  return folders.claim(shm.root)
+end
+
 --- Make the directory `path`, relative to shm.root, and those above it.
 function shm.mkdir(path)
   local own = is_own(path)
   if path:find("/") and (not own or folders.is_claimed(shm.root))
     and tree.make_in_place(shm.root .. "/" .. path) then return end
   tree.make_root(shm.root)
-  if own then path = path:gsub("^[^/]*", folders.claim(shm.root)) end
+  if own then path = path:gsub("^[^/]*", claim()) end
   tree.make_directories(shm.root, path)
 end
 

@@ -309,6 +309,7 @@ int pg_wait(double seconds);
 double pg_wait_cost(void);
 
 /* signals.c */
+void pg_end_in_order(void);
 void pg_catch_signals(void);
 void pg_release_signals(void);
 int pg_signal(void);

@@ -153,7 +153,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
               LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
 }
 
-static void install(void)
+static void install(bool interrupt)
 {
   struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
   struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGHUP};
@@ -163,9 +163,18 @@ static void install(void)
   pg_main_reader.thread = pthread_self();
   note_terminal();
   has_timer = has_timer || timer_create(CLOCK_MONOTONIC, &event, &impatience) == 0;
-  sigaction(SIGINT, &action, NULL);
+  if (interrupt)
+    sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);
+}
+
+/* From now on SIGTERM and SIGHUP end the Lua code that runs, so that what the process
+ * leaves behind is removed, also where no engine runs. */
+void pg_end_in_order(void)
+{
+  if (pg_reader == &pg_main_reader && !installed)
+    install(false);
 }
 
 /* From now on remember SIGINT, SIGTERM and SIGHUP instead of dying of them, until
@@ -177,7 +186,7 @@ void pg_catch_signals(void)
   looking++;
   set_timer(0);
   if (!installed)
-    install();
+    install(true);
   installed = true;
 }
 
