@@ -2,6 +2,7 @@
 """How scripts of libmoon's end that go on for long, that are killed, or whose disk is
 full: nothing of what was captured is lost."""
 
+import pathlib
 import re
 import signal
 import struct
@@ -66,6 +67,12 @@ def test_a_second_signal_ends_a_task_that_does_not_listen():
         assert "SIGINT came again, so it ends at once" in process.said
 
 
+def all_sleep(pid):
+    """Does each of the process's threads sleep (proc(5))?"""
+    return all(stat.read_text().rpartition(")")[2].split()[0] == "S"
+               for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"))
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("how", ["sleepMillis", "sleepMillisIdle", "wait"])
 def test_a_signal_ends_a_task_in_a_long_sleep(how, number, tmp_path):
@@ -88,6 +95,7 @@ def test_a_signal_ends_a_task_in_a_long_sleep(how, number, tmp_path):
     """)
     with running(PERIGEE, "moongen", script, how) as process:
         process.wait_for("sleeps")
+        wait_until(lambda: all_sleep(process.pid), "the sleep")  # one begun later is whole
         process.send(number)
         assert process.finish() == 0
         assert "ends\tfalse" in process.said

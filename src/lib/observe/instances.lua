@@ -69,6 +69,7 @@ local function add(list, root, proc)
       list[#list + 1] = {pid = pid, name = names[entry], directory = directory,
         program = process.program(pid, directory, proc), leader = leader_of(directory),
         standby = objects.line(directory .. "/standby") or nil,
+        in_charge = objects.line(directory .. "/in-charge") or nil,
         last_good = objects.line(directory .. "/last-good") or nil,
         keeps = keeps, replication = replication}
     end
@@ -78,11 +79,11 @@ end
 --- The running instances but for this process, in order of their process ids: a list
 --- of {pid, name (or nil), program, directory, leader = the pid of the process it
 --- works for (or nil), standby = the name (--keep) that it waits to take over (or
---- nil), last_good = why it runs the last good configuration, not the newest one (or
---- nil), keeps = the name under which it keeps its state, or replicates (or nil),
---- replication = lib.replica.shown.of_name of that}. Its field `elsewhere` lists those
---- of other pid namespaces: {pid = there, name (or nil)}. `roots` and `proc` are for
---- tests.
+--- nil), in_charge = the name that it has taken over (or nil), last_good = why it runs
+--- the last good configuration, not the newest one (or nil), keeps = the name under
+--- which it keeps its state, or replicates (or nil), replication =
+--- lib.replica.shown.of_name of that}. Its field `elsewhere` lists those of other pid
+--- namespaces: {pid = there, name (or nil)}. `roots` and `proc` are for tests.
 function instances.list(roots, proc)
   local list = {elsewhere = {}}
   for _, root in ipairs(roots or default_roots()) do add(list, root, proc) end

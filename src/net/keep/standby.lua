@@ -99,10 +99,13 @@ function M.last_closed(fd)
 end
 
 -- What `perigee ps` shows.
-local function show(text)
-  local path = shm.path("standby")
-  if not text then return os.remove(path) end -- it runs
-  tree.tell(path, text)
+local function show(text) tree.tell(shm.path("standby"), text) end
+
+-- It runs: `perigee upgrade` waits for that.
+local function show_turn(name)
+  shm.mkdir(shm.resolve("in-charge"):match("^[^/]*"))
+  tree.tell(shm.path("in-charge"), name)
+  os.remove(shm.path("standby"))
 end
 
 -- Whom the process waits for though nobody has the name; nil: it may have it.
@@ -177,7 +180,7 @@ local function wait(fd, name, next_path)
     end
     end_if_told()
   end
-  standby.after(show)
+  standby.after(show_turn, name)
   log.info("--keep %s: %s, takes over", name, whom and whom .. " ends"
     or "nobody has the name")
   C.pg_release_signals()
@@ -195,6 +198,7 @@ function M.take_turn(fd, name, begin, folder)
   if not wanted then return false end
   if not held_back(name) and file_lock.try(fd) then
     begin()
+    show_turn(name)
   else
     standby.begin(function ()
       pool.create() -- and with it DPDK

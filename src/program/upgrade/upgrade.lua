@@ -88,7 +88,7 @@ local function exchange(lock, name, old, new, again, patience)
   if standby.holder(lock) == old then signal.kill(old, signal.SIGTERM) end
   local done, why = wait_for(new, patience, function ()
     local instance = instance_of(new)
-    return instance and not instance.standby and standby.holder(lock) == new
+    return instance and instance.in_charge == name and standby.holder(lock) == new
   end)
   os.remove(standby.next_path(keep.folder(), name))
   os.remove(standby.passing_path(keep.folder(), name, new)) -- if it was killed
