@@ -29,8 +29,8 @@ local ONE_NUMBER = 8
 
 local function assert_as_small(expected, size)
   assert.is_number(expected)
-  assert.is_true(math.abs(size - expected) <= ONE_NUMBER, ("%d bytes, where a C struct's "
-    .. "are %d"):format(size, expected))
+  assert.is_true(math.abs(size - expected) <= ONE_NUMBER,
+    ("%d bytes, where a C struct's are %d"):format(size, expected))
 end
 
 describe("a header's member in a loop", function ()
