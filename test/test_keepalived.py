@@ -3,6 +3,7 @@
 other one's NAT when the first one dies."""
 
 import contextlib
+import pathlib
 import re
 import shutil
 import socket
@@ -126,11 +127,14 @@ class Failover:
     def die(self, i):
         """The host dies."""
         host = self.net.hosts[i]
-        host.namespace.check("kill", "-9", (host.folder / "vrrp.pid").read_text().strip(),
+        child = (host.folder / "vrrp.pid").read_text().strip()
+        host.namespace.check("kill", "-9", child,
                              *(str(process.pid) for process in reversed(self.running[i])))
         self.net.cut(i)
         for process in self.running[i]:
             process.finish()
+        # init reaps it; as long as it hasn't, keepalived takes it for one that runs.
+        wait_until(lambda: not pathlib.Path("/proc", child).exists(), "keepalived's end")
 
 
 def test_tcp_goes_on_when_the_master_dies_and_back_again(tmp_path, capsys):
