@@ -11,17 +11,20 @@ local C = require("core.declare")("net/stream/stream.h")
 local checksum = require("core.declare")("net/checksum/checksum.h")
 local note = require("click.note")
 local packet = require("core.packet")
+local tcp_flag = require("net.wire.tcp_flag")
 
 local stream = {}
 
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
 local NETWORK = note.NETWORK_HEADER
-local IP_HEADER, UDP_HEADER, UDP = 20, 8, 17
+local IP_HEADER, TCP_HEADER, UDP_HEADER, TCP, UDP = 20, 20, 8, 6, 17
+local ACK_TTL, DONT_FRAGMENT = 255, 0x40
 local MOST = packet.max_payload
 
 --- TCP's flags.
-stream.FIN, stream.SYN, stream.RST, stream.PUSH, stream.ACK = 1, 2, 4, 8, 16
+stream.FIN, stream.SYN, stream.RST, stream.PUSH, stream.ACK =
+  tcp_flag.FIN, tcp_flag.SYN, tcp_flag.RST, tcp_flag.PSH, tcp_flag.ACK
 
 --- What a direction of a connection has, zeros at first: the number that TCPIn waits
 --- for (`next`), up to which TCPOut has sent (`sent`), the first one; `acked`: what the
@@ -107,6 +110,25 @@ local function look_udp(p, s)
   s.now = s.length
   p.length = at + total
   return true
+end
+
+--- A packet of IPv4 and TCP that acknowledges, and has no data. What it still lacks:
+--- addresses, ports, numbers, annotations and checksums. Also its two headers.
+function stream.new_ack(window)
+  local p = packet.allocate()
+  p.length = IP_HEADER + TCP_HEADER
+  ffi.fill(p.data, p.length)
+  local ip, tcp = p.data, p.data + IP_HEADER
+  ip[0], ip[3], ip[6], ip[8], ip[9] = 0x45, p.length, DONT_FRAGMENT, ACK_TTL, TCP
+  tcp[12], tcp[13] = 0x50, stream.ACK
+  tcp[14], tcp[15] = rshift(window, 8), band(window, 255)
+  return p, ip, tcp
+end
+
+--- Note where the headers of such a packet are.
+function stream.note_headers(p)
+  p.note16[NETWORK] = p.data_off
+  p.note16[note.TRANSPORT_HEADER] = p.data_off + IP_HEADER
 end
 
 --- A function of a packet and a segment to be filled in: is there payload of TCP

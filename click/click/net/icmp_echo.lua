@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What makers of ICMP messages share: the numbers of echoes, and the IPv4 header.
+-- What makers of ICMP messages share: the numbers of echoes, headers and checksums.
 
 local ffi = require("ffi")
 local C = require("core.declare")("net/checksum/checksum.h")
-local note = require("click.note")
+local ip_header = require("click.net.ip_header")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
 local icmp_echo = {}
 
-local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
+local halves_t = ffi.typeof("uint16_t *")
 local swap16 = wire.swap16
 local MINIMAL = 20 -- bytes
 local ICMP = 1
@@ -26,17 +26,11 @@ end
 --- The packet is room for an IPv4 header, and an ICMP message: write the header, of
 --- these addresses (words), and both checksums.
 function icmp_echo.finish(p, source, destination, id, ttl)
-  local ip, n, at = p.data, p.note16, p.data_off
-  local words, halves = ffi.cast(words_t, ip), ffi.cast(halves_t, ip)
-  ip[0], ip[1], ip[8], ip[9] = 0x45, 0, ttl, ICMP
-  halves[1], halves[2], halves[3], halves[5] = swap16(p.length), swap16(id), 0, 0
-  words[3], words[4] = source, destination
-  halves[5] = C.pg_checksum_word(ip, MINIMAL)
-  local message = ffi.cast(halves_t, ip + MINIMAL)
+  ip_header.write(p, ICMP, source, destination, id, ttl)
+  local bytes = p.data + MINIMAL
+  local message = ffi.cast(halves_t, bytes)
   message[1] = 0
-  message[1] = C.pg_checksum_word(ip + MINIMAL, p.length - MINIMAL)
-  p.note32[note.DST_IP] = destination
-  n[note.NETWORK_HEADER], n[note.TRANSPORT_HEADER] = at, at + MINIMAL
+  message[1] = C.pg_checksum_word(bytes, p.length - MINIMAL)
 end
 
 --- The handler of an address that an element keeps as a word in that field.

@@ -1,11 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The IPv4 header where a packet's annotation says, for elements behind
--- CheckIPHeader: as far as the packet has it, whatever the annotation says.
+-- CheckIPHeader: as far as the packet has it, whatever the annotation says. And that of
+-- packets that elements make.
 
 local bit = require("bit")
+local C = require("core.declare")("net/checksum/checksum.h")
+local ffi = require("ffi")
 local note = require("click.note")
+local wire = require("click.net.wire")
 
 local band, lshift = bit.band, bit.lshift
+local swap16 = wire.swap16
+local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local NETWORK = note.NETWORK_HEADER
 local MINIMAL = 20 -- bytes
 
@@ -28,6 +34,20 @@ function ip_header.whole(p)
   local header = lshift(band(ip[0], 15), 2)
   if header < MINIMAL or at + header > limit then return nil end
   return ip, header, limit - at
+end
+
+--- Write the header of a packet that begins with room for it, 20 bytes: of these
+--- addresses (words), with its checksum. The packet's annotations say where it is.
+function ip_header.write(p, protocol, source, destination, id, ttl)
+  local ip, n, at = p.data, p.note16, p.data_off
+  local words, halves = ffi.cast(words_t, ip), ffi.cast(halves_t, ip)
+  ip[0], ip[1], ip[8], ip[9] = 0x45, 0, ttl, protocol
+  halves[1], halves[2], halves[3], halves[5] = swap16(p.length), swap16(id), 0, 0
+  words[3], words[4] = source, destination
+  wire.barrier()
+  halves[5] = C.pg_checksum_word(ip, MINIMAL)
+  p.note32[note.DST_IP] = destination
+  n[NETWORK], n[note.TRANSPORT_HEADER] = at, at + MINIMAL
 end
 
 return ip_header

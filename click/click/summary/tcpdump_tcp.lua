@@ -4,12 +4,13 @@
 -- completed here.
 
 local options = require("click.summary.options")
+local tcp_flag = require("net.wire.tcp_flag")
 
 local tcpdump_tcp = {}
 
 local HEADER, MOST_OPTIONS = 20, 40
 local FLAGS = {F = 1, S = 2, R = 4, P = 8, A = 16, U = 32, E = 64, W = 128, ["."] = 16}
-local FIN, SYN, ACK = 1, 2, 16
+local FIN, SYN, ACK = tcp_flag.FIN, tcp_flag.SYN, tcp_flag.ACK
 local NOP, END = "\1", "\0"
 local MSS, SCALE, SACK_OK, SACK, TIME = 2, 3, 4, 5, 8
 -- An acknowledgement of more, early in a flow, isn't counted from the flow's start.

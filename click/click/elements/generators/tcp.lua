@@ -3,13 +3,14 @@
 
 local flows = require("click.traffic.flows")
 local frames = require("click.traffic.frames")
+local tcp_flag = require("net.wire.tcp_flag")
 
 local define, put16 = flows.define, frames.put16
 local MOST_FLOWS, MOST_RATE = flows.MOST_FLOWS, flows.MOST_RATE
 
 local TCP = 6
 local TCP_HEADER, TCP_CHECKSUM = 20, frames.TRANSPORT + 16
-local FIN, SYN, PUSH_ACK = 0x01, 0x02, 0x18
+local FIN, SYN, PUSH_ACK = tcp_flag.FIN, tcp_flag.SYN, tcp_flag.PSH + tcp_flag.ACK
 local FEWEST = 3 -- packets of a flow
 
 local FastTCPFlows = define{

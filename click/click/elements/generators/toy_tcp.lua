@@ -6,12 +6,13 @@ local ffi = require("ffi")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
+local tcp_flag = require("net.wire.tcp_flag")
 local wire = require("click.net.wire")
 
 local band = bit.band
 local swap16, word_of, number_of = wire.swap16, wire.word_of, wire.number_of
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
-local HEADER, SYN, RST, ACK = 20, 0x02, 0x04, 0x10
+local HEADER, SYN, RST, ACK = 20, tcp_flag.SYN, tcp_flag.RST, tcp_flag.ACK
 local USUAL, NARROW = 60 * 1024, 30 * 1024 -- windows; every fourth is narrow
 local PERIOD = 1 -- seconds
 local FIRST_PORT, PORTS = 1024, 60000

@@ -6,15 +6,18 @@ local ffi = require("ffi")
 local C = require("core.declare")("net/checksum/checksum.h")
 local chance = require("click.chance")
 local element = require("click.element")
+local ip_header = require("click.net.ip_header")
 local note = require("click.note")
 local packet = require("core.packet")
+local tcp_flag = require("net.wire.tcp_flag")
 local wire = require("click.net.wire")
 
 local band, bor, lshift, rshift, tobit =
   bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
 local swap16, word_of, number_of = wire.swap16, wire.word_of, wire.number_of
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
-local FIN, SYN, RST, PUSH, ACK = 1, 2, 4, 8, 16
+local FIN, SYN, RST, PUSH, ACK =
+  tcp_flag.FIN, tcp_flag.SYN, tcp_flag.RST, tcp_flag.PSH, tcp_flag.ACK
 local IP_HEADER, HEADERS, TCP, TTL, WINDOW = 20, 40, 6, 250, 60 * 1024
 local SERVER_PORT, FIRST_PORT, PORTS = 80, 1024, 60000
 local ANY, LOW_28_BITS = 2 ^ 31 - 2, 0x0fffffff
@@ -105,21 +108,6 @@ end
 
 -- Packets ---------------------------------------------------------------------------
 
-local function write_ip(self, p, source, destination)
-  local d = p.data
-  local words, halves = ffi.cast(words_t, d), ffi.cast(halves_t, d)
-  ffi.fill(d, IP_HEADER)
-  d[0], d[8], d[9] = 0x45, TTL, TCP
-  halves[1], halves[2] = swap16(p.length), swap16(self.number % 65536)
-  words[3], words[4] = word_of(source), word_of(destination)
-  self.number = self.number + 1
-  wire.barrier()
-  halves[5] = C.pg_checksum_word(d, IP_HEADER)
-  p.note32[note.DST_IP] = words[4]
-  p.note16[note.NETWORK_HEADER] = p.data_off
-  p.note16[note.TRANSPORT_HEADER] = p.data_off + IP_HEADER
-end
-
 -- The segment `s` {source, sport, destination, dport, seq, ack, flags, payload}, in the
 -- packet or a new one.
 local function write(self, p, s)
@@ -128,7 +116,9 @@ local function write(self, p, s)
     note.clear(p)
   end
   p.length = HEADERS + #s.payload
-  write_ip(self, p, s.source, s.destination)
+  ip_header.write(p, TCP, word_of(s.source), word_of(s.destination),
+    self.number % 65536, TTL)
+  self.number = self.number + 1
   local tcp = p.data + IP_HEADER
   local words, halves = ffi.cast(words_t, tcp), ffi.cast(halves_t, tcp)
   ffi.fill(tcp, HEADERS - IP_HEADER)

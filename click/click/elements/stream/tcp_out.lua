@@ -11,13 +11,12 @@ local element = require("click.element")
 local front = require("click.net.front")
 local note = require("click.note")
 local order = require("click.flow.tcp_order")
-local packet = require("core.packet")
 local stream = require("click.flow.stream")
 local wire = require("click.net.wire")
 
 local band, bor, tobit = bit.band, bit.bor, bit.tobit
 local FIN, SYN, PUSH, ACK = stream.FIN, stream.SYN, stream.PUSH, stream.ACK
-local FLAGS, TCP_HEADER, IP_HEADER = 13, 20, 20
+local FLAGS, TCP_HEADER = 13, 20
 local NOT_TCP, NO_IN, NO_ROOM = 1, 2, 3
 
 -- TCPOut -----------------------------------------------------------------------------
@@ -55,20 +54,13 @@ local function put_ip4(to, word) ffi.cast("int32_t *", to)[0] = word end
 
 -- An acknowledgement of all before `ack` to the sender of `p`.
 local function acknowledgement(p, s, d, seq, ack)
-  local q = packet.allocate()
-  q.length = IP_HEADER + TCP_HEADER
-  ffi.fill(q.data, q.length)
-  local ip, from = q.data, p.data + s.ip
-  ip[0], ip[3], ip[6], ip[8], ip[9] = 0x45, IP_HEADER + TCP_HEADER, 0x40, 255, 6
+  local q, ip, tcp = stream.new_ack(d.window)
+  local from, theirs = p.data + s.ip, p.data + s.tcp
   put_ip4(ip + 12, ffi.cast("int32_t *", from + 16)[0])
   put_ip4(ip + 16, ffi.cast("int32_t *", from + 12)[0])
-  local tcp, theirs = ip + IP_HEADER, p.data + s.tcp
   tcp[0], tcp[1], tcp[2], tcp[3] = theirs[2], theirs[3], theirs[0], theirs[1]
-  tcp[12], tcp[FLAGS] = 0x50, ACK
-  tcp[14], tcp[15] = bit.rshift(d.window, 8), band(d.window, 255)
   note.copy(q, p)
-  q.note16[note.NETWORK_HEADER] = q.data_off
-  q.note16[note.TRANSPORT_HEADER] = q.data_off + IP_HEADER
+  stream.note_headers(q)
   q.note32[note.FLOW_ID] = 0
   wire.barrier()
   local made = stream.segment()

@@ -8,6 +8,7 @@ local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
+local tcp_flag = require("net.wire.tcp_flag")
 local wire = require("click.net.wire")
 
 local band, bor, lshift, rshift, tobit =
@@ -16,7 +17,8 @@ local swap16, word_of, number_of = wire.swap16, wire.word_of, wire.number_of
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local MINIMAL = 20 -- bytes, of either header
 local TTL, WINDOW = 250, 60 * 1024
-local FIN, SYN, RST, PUSH, ACK = 1, 2, 4, 8, 16
+local FIN, SYN, RST, PUSH, ACK =
+  tcp_flag.FIN, tcp_flag.SYN, tcp_flag.RST, tcp_flag.PSH, tcp_flag.ACK
 local OFFSET, FLAGS = 12, 13 -- of TCP's header
 local STEP = 1000000 -- between the peer's first number and ours, without RAND_SEQ
 local UNWANTED, SHORT, LONG = 1, 2, 3

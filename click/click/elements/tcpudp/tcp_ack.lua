@@ -5,7 +5,6 @@
 local ffi = require("ffi")
 local element = require("click.element")
 local note = require("click.note")
-local packet = require("core.packet")
 local pulls = require("click.router.pulls")
 local stream = require("click.flow.stream")
 local wire = require("click.net.wire")
@@ -15,8 +14,7 @@ local words_t = ffi.typeof("int32_t *")
 local SYN_ACK, CONTROL = stream.SYN + stream.ACK, stream.SYN + stream.FIN + stream.RST
 local IN, OUT, OWN = 1, 2, 3
 local NOT_TCP, EARLY = 1, 2
-local WINDOW, TTL, LOW_DELAY = 32120, 255, 0x10
-local IP_HEADER, HEADERS = 20, 40
+local WINDOW, LOW_DELAY = 32120, 0x10
 
 local TCPAck = element.define{
   name = "TCPAck", summary = "acknowledges TCP segments",
@@ -91,19 +89,12 @@ end
 
 -- An acknowledgement alone, without addresses, ports and number.
 local function make(self)
-  local p = packet.allocate()
-  note.clear(p)
-  p.length = HEADERS
-  local d = p.data
-  ffi.fill(d, HEADERS)
-  d[0], d[1], d[3], d[6], d[8], d[9] = 0x45, LOW_DELAY, HEADERS, 0x40, TTL, 6
-  local tcp = d + IP_HEADER
-  tcp[12], tcp[13] = 0x50, stream.ACK
-  tcp[14], tcp[15] = math.floor(WINDOW / 256), WINDOW % 256
+  local p, ip, tcp = stream.new_ack(WINDOW)
+  ip[1] = LOW_DELAY
   ffi.cast(words_t, tcp)[2] = wire.word_of(self.next)
   wire.barrier()
-  p.note16[note.NETWORK_HEADER] = p.data_off
-  p.note16[note.TRANSPORT_HEADER] = p.data_off + IP_HEADER
+  note.clear(p)
+  stream.note_headers(p)
   return p
 end
 
