@@ -14,7 +14,7 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 
 from helpers.capture import load, save
-from helpers.command import PERIGEE, catches, perigee, running, wait_until
+from helpers.command import PERIGEE, perigee, running, wait_until
 from helpers.report import account, drops
 from helpers.schema import valid
 from helpers.vtep import V4, V6
@@ -196,12 +196,13 @@ def test_json_alone_to_stdout_and_what_cannot_be_written():
 def test_a_signal_comes_before_it_runs(tmp_path):
     """While its configuration is opened and read, from a pipe here: it is read again
     later."""
-    file, new = tmp_path / "vtep.lua", tmp_path / "new.lua"
+    file, new, shm = tmp_path / "vtep.lua", tmp_path / "new.lua", tmp_path / "shm"
     new.write_text('return {inner = "null", outer = "null", address = "192.0.2.1/24", '
                    'remotes = {"192.0.2.2"}, vnis = {[42] = 0}}')
     os.mkfifo(file)
-    with running(PERIGEE, "vtep", "--config", file) as program:
-        wait_until(lambda: catches(program.pid, signal.SIGHUP), "its handler")
+    environment = {**os.environ, "SNABB_SHM_ROOT": str(shm)}
+    with running(PERIGEE, "vtep", "--config", file, env=environment) as program:
+        wait_until((shm / str(program.pid) / "reloads").exists, "that it takes SIGHUP")
         for _ in range(20):  # some of them while it waits for a writer
             program.send(signal.SIGHUP)
             time.sleep(0.01)

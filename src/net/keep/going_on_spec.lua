@@ -8,6 +8,7 @@ local kept = require("testing.kept")
 local outside = require("core.outside.visitors")
 local random = require("testing.fuzz.random")
 local stderr = require("testing.stderr")
+local stdio = require("posix.stdio")
 local tables = require("net.keep.tables")
 local tree = require("core.shm.tree")
 
@@ -246,10 +247,11 @@ describe("Going on while packets flow", function ()
     assert.same({"flows%20on%20CPU%201", "flows%20on%20CPU%202"}, files())
   end)
 
-  -- The tables of `n` copies that move nothing, all of which have begun.
-  local function copies(n)
+  -- The tables of `n` copies that move nothing, all of which have begun, or those from
+  -- `first` to `last`.
+  local function copies(n, first, last)
     local list = {}
-    for i = 1, n do
+    for i = first or 1, last or n do
       list[i] = flow.new{key = "uint64_t", value = "uint64_t", limit = 2 * N,
         ages = {TIMEOUT}}
       local item = tables.item{of = family.member("flows", i, n), layout = "numbers 1",
@@ -295,6 +297,18 @@ describe("Going on while packets flow", function ()
     wait_for_files(ONE)
     all_there(list)
     assert.same({}, tree.names(keep.folder("spec") .. "/.hints/" .. TWO[1]))
+  end)
+
+  it("has hints of each copy where several begin at once", function ()
+    local rename, begin_second = stdio.rename
+    stub(stdio, "rename").invokes(function (from, to)
+      if to:find("CPU%%201") and to:find("/.hints/", 1, true) then begin_second() end
+      return rename(from, to)
+    end)
+    finally(function () stdio.rename:revert() end)
+    function begin_second() copies(2, 2) end
+    copies(2, 1, 1)
+    assert.same(TWO, tree.names(keep.folder("spec") .. "/.hints"))
   end)
 
   it("loses nothing of other copies' if it is killed meanwhile", function ()

@@ -5,6 +5,7 @@
 
 local declare = require("core.declare")
 local C, F = declare("net/keep/keep.h"), declare("net/flow/flow.h")
+local dirent = require("posix.dirent")
 local errno = require("posix.errno")
 local failure = require("core.failure")
 local family = require("net.keep.family")
@@ -89,7 +90,8 @@ end
 
 -- Files that a process was about to write when it was killed.
 local function sweep(path)
-  for file in require("posix.dirent").files(path) do
+  local listed, all = pcall(dirent.dir, path)
+  for _, file in ipairs(listed and all or {}) do
     if file:match("^%.[^.]") then unistd.unlink(path .. "/" .. file) end
   end
 end
@@ -120,6 +122,7 @@ function keep.use(text)
     outside.let_in{ran_out = keep.leave}
     memory.watch(name)
     sweep(path)
+    sweep(path .. HINTS)
     family.hand_over(path)
   end
   if fd and standby.take_turn(fd, name, begin, keep.folder()) then return end
@@ -171,13 +174,13 @@ local function begin_hints(item, inode)
   if not indexes[1] then return end
   local folder = keep.folder(name)
   stat.mkdir(folder .. HINTS, OWN)
-  replace(("%s%s/.new"):format(folder, HINTS), going_on.hints_of(folder, item.of),
-    function (fd)
-      local hints = F.pg_flow_hints_new(fd, inode, indexes[1])
-      if hints == nil then return false end
-      for _, index in ipairs(indexes) do F.pg_flow_hints_attach(hints, index) end
-      return true
-    end)
+  local hidden = ("%s%s/.%s"):format(folder, HINTS, keep.file_of(item.of))
+  replace(hidden, going_on.hints_of(folder, item.of), function (fd)
+    local hints = F.pg_flow_hints_new(fd, inode, indexes[1])
+    if hints == nil then return false end
+    for _, index in ipairs(indexes) do F.pg_flow_hints_attach(hints, index) end
+    return true
+  end)
 end
 
 local LONGEST_OF = 255
