@@ -88,6 +88,15 @@ describe("CPUQueue", function ()
 end)
 
 describe("ControlSocket and HTTPServer", function ()
+  it("take types in quotes", function ()
+    for _, element in ipairs{"ControlSocket", "ChatterSocket"} do
+      local r = assert(click.router(element .. '("tcp", 0)'))
+      r:close()
+    end
+    local r = assert(click.router('Socket("UDP", 127.0.0.1, 0) -> Discard'))
+    r:close()
+  end)
+
   it("say what is wrong with their arguments", function ()
     for config, text in pairs {
       ["ControlSocket(FOO, 1)"] = "unknown socket type 'FOO'",

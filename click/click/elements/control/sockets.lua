@@ -182,13 +182,13 @@ local function settle(self, kind, a)
 end
 
 function ControlSocket:configure_raw(list)
-  local kind = (list[1] or ""):upper()
+  local kind = text.unquote(list[1] or ""):upper()
   local place = PLACES[kind]
   if not place and kind ~= "" then
     return self:error("unknown socket type '%s'", kind)
   end
-  local a = arguments.parse(with_keywords({"TYPE", "word", required = true}, place),
-    list, self)
+  local specs = with_keywords({"TYPE", "word", required = true}, place)
+  local a = arguments.parse(specs, list, self)
   if not a then return end
   self.read_only, self.proxy, self.verbose = a.READONLY, a.PROXY, a.VERBOSE
   if settle(self, kind, a) and kind == "TCP" and not a.LOCALHOST then
@@ -255,7 +255,7 @@ function Listener:tell(line)
 end
 
 function ChatterSocket:configure_raw(list)
-  local kind = (list[1] or ""):upper()
+  local kind = text.unquote(list[1] or ""):upper()
   local place = kind ~= "SOCKET" and PLACES[kind] or nil
   if not place and kind ~= "" then
     return self:error("unknown socket type '%s'", kind)

@@ -9,6 +9,7 @@ local element = require("click.element")
 local packet_socket = require("click.devices.packet_socket")
 local socket_elements = require("click.devices.socket_elements")
 local wire = require("click.net.wire")
+local text_of = require("click.language.text")
 require("click.classification.named")
 
 local DST_IP = require("click.note").DST_IP
@@ -79,7 +80,7 @@ local function find_table(self, other)
 end
 
 function Socket:configure_raw(list)
-  local kind = (list[1] or ""):upper()
+  local kind = text_of.unquote(list[1] or ""):upper()
   local place = PLACES[kind]
   if not place and kind ~= "" then
     return self:error("unknown socket type '%s'", kind)
