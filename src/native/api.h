@@ -314,6 +314,7 @@ void pg_catch_signals(void);
 void pg_release_signals(void);
 int pg_signal(void);
 int pg_ended_by(void);
+void pg_die_of_signal(void);
 void pg_take_signal(int number, bool take);
 int pg_taken_signal(void);
 

@@ -157,6 +157,7 @@ int main(int argc, char **argv)
   char root[PATH_MAX];
   pg_note_descriptors();
   fill_descriptors();
+  atexit(pg_die_of_signal); /* the last of them */
   atexit(check_output);
   if (!find_tree(root, sizeof root))
     return 1;

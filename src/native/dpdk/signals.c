@@ -2,7 +2,8 @@
  *
  * SIGINT, SIGTERM and SIGHUP. While somebody looks for them (engine.main) the first is
  * remembered; else it ends the Lua code that runs, by an error. A second one ends the
- * process at once, and so does the first where no Lua code listens.
+ * process at once, and so does the first where no Lua code listens. Where nobody has
+ * looked for them yet, the process dies of the signal in the end, as any program does.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -36,6 +37,8 @@ static uint64_t taken;   /* signals that the program takes itself: bits */
 static uint64_t pending; /* those of them that came */
 static timer_t impatience;
 static bool installed, has_terminal, has_timer;
+static bool in_order; /* signals are caught only for the sake of what is left behind */
+static volatile sig_atomic_t dies_of; /* the signal that came then */
 static struct termios terminal;
 
 static const char *name_of(int number)
@@ -93,12 +96,34 @@ static void who_is_at_work(const void *context, char *text, size_t size)
   pthread_mutex_unlock(&pg_readers_lock);
 }
 
+/* For handlers, too. */
+static void die_of(int number)
+{
+  sigset_t set;
+  signal(number, SIG_DFL);
+  sigemptyset(&set);
+  sigaddset(&set, number);
+  raise(number);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* At the end of the process: whoever waits for it finds that the signal has ended it. */
+void pg_die_of_signal(void)
+{
+  if (!dies_of || !ended_by)
+    return;
+  fflush(NULL);
+  die_of(dies_of);
+}
+
 static _Noreturn void end_at_once(int number, const char *why, const void *context)
 {
   char who[300];
   who_is_at_work(context, who, sizeof who);
   pg_restore_terminal();
   pg_logf(LOG_ERROR, "%s %s%s", name_of(number), why, who);
+  if (dies_of)
+    die_of(number);
   _exit(128 + number);
 }
 
@@ -142,6 +167,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
   if (caught)
     return;
   caught = number;
+  dies_of = in_order ? number : 0;
   first = now;
   pg_wait_ring(pg_main_reader.bell);
   if (looking > 0)
@@ -173,8 +199,10 @@ static void install(bool interrupt)
  * leaves behind is removed, also where no engine runs. */
 void pg_end_in_order(void)
 {
-  if (pg_reader == &pg_main_reader && !installed)
-    install(false);
+  if (pg_reader != &pg_main_reader || installed)
+    return;
+  install(false);
+  in_order = true;
 }
 
 /* From now on remember SIGINT, SIGTERM and SIGHUP instead of dying of them, until
@@ -184,6 +212,7 @@ void pg_catch_signals(void)
   if (pg_reader != &pg_main_reader) /* they are the main thread's */
     return;
   looking++;
+  in_order = false;
   set_timer(0);
   if (!installed)
     install(true);
