@@ -7,6 +7,7 @@
 local dirent = require("posix.dirent")
 local meanwhile = require("core.lib.meanwhile")
 local stat = require("posix.sys.stat")
+local tables = require("core.lib.tables")
 
 local registry = {}
 
@@ -125,10 +126,7 @@ function registry.family(class) return family[class] end
 --- The names, those of aliases too, sorted.
 function registry.names()
   load_all()
-  local names = {}
-  for name in pairs(classes) do names[#names + 1] = name end
-  table.sort(names)
-  return names
+  return tables.sorted_keys(classes)
 end
 
 return registry

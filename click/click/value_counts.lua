@@ -2,6 +2,8 @@
 -- Values that an element has seen and how often, and the handlers that report them: as
 -- FastClick's statistics elements have them (BatchStats, BurstStats, FlowCounter).
 
+local tables = require("core.lib.tables")
+
 local value_counts = {}
 
 --- Nothing has been seen. An element may have a method settle(), called before its
@@ -16,10 +18,7 @@ end
 -- The values in order.
 local function values(self)
   if self.settle then self:settle() end
-  local list = {}
-  for value in pairs(self.seen) do list[#list + 1] = value end
-  table.sort(list)
-  return list
+  return tables.sorted_keys(self.seen)
 end
 
 -- How many were seen, and their sum.

@@ -12,6 +12,7 @@ local siphash = require("lib.hash.siphash")
 local check = require("lib.ctable.check")
 local layout = require("lib.ctable.layout")
 local streamer = require("lib.ctable.streamer")
+local tables = require("core.lib.tables")
 
 local NO_HASH = 0xffffffff
 local MOST_ENTRIES = 2^31
@@ -299,8 +300,7 @@ end
 --- A table as saved in the stream, of the C types in `params` (as for new).
 function ctable.load(stream, params)
   local header = stream:read_struct(nil, header_t)
-  local options = {}
-  for key, value in pairs(params) do options[key] = value end
+  local options = tables.copy(params)
   options.initial_size = 0
   options.hash_seed = ffi.new("uint8_t[16]")
   ffi.copy(options.hash_seed, header.hash_seed, 16)

@@ -4,6 +4,7 @@
 -- one event, the time stamp counter's cycles.
 
 local C = require("core.native")
+local tables = require("core.lib.tables")
 
 local pmu = {}
 
@@ -46,10 +47,7 @@ end
 
 --- Print the events, and how many there were of each for each one in `aux`.
 function pmu.report(events, aux)
-  local names = {}
-  for name in pairs(events) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do
+  for _, name in ipairs(tables.sorted_keys(events)) do
     local cells = {("%-40s %15d"):format(name, events[name])}
     for unit, count in pairs(aux or {}) do
       cells[#cells + 1] = (" %12.3f /%s"):format(events[name] / count, unit)

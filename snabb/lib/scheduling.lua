@@ -10,6 +10,7 @@ local numa = require("lib.numa")
 local packet = require("core.packet")
 local timeline = require("core.timeline")
 local timer = require("core.timer")
+local tables = require("core.lib.tables")
 
 local scheduling = {}
 
@@ -84,17 +85,10 @@ function apply.eval(code)
   chunk()
 end
 
-local function sorted_keys(t)
-  local keys = {}
-  for key in pairs(t) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
-
 --- Let this process run as the table says; what it leaves out is as `options` has it.
 function scheduling.apply(opts)
   opts = lib.parse(opts, options)
-  for _, name in ipairs(sorted_keys(opts)) do apply[name](opts[name]) end
+  for _, name in ipairs(tables.sorted_keys(opts)) do apply[name](opts[name]) end
 end
 
 local function literal(value)

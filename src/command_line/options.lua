@@ -4,6 +4,7 @@
 
 local failure = require("core.failure")
 local log = require("core.lib.log")
+local tables = require("core.lib.tables")
 
 local options = {}
 
@@ -50,9 +51,7 @@ end
 local function set_log(option, names, set)
   return function (text)
     if not names[text] then
-      local list = {}
-      for name in pairs(names) do list[#list + 1] = name end
-      table.sort(list)
+      local list = tables.sorted_keys(names)
       failure.usage("%s %s: give one of %s", option, text, table.concat(list, ", "))
     end
     set(text)

@@ -8,6 +8,7 @@ local failure = require("core.failure")
 local lib = require("core.lib")
 local link_order = require("core.link_order")
 local on_error = require("core.on_error")
+local tables = require("core.lib.tables")
 
 local config = {}
 
@@ -143,9 +144,7 @@ end
 
 local function shallow(t)
   if not t then return nil end
-  local copy = {}
-  for key, value in pairs(t) do copy[key] = value end
-  return copy
+  return tables.copy(t)
 end
 
 --- A copy of the configuration; arguments of apps are shared.
@@ -174,10 +173,7 @@ end
 
 --- The keys of a table, all of them strings or all numbers, sorted.
 function config.sorted_keys(t)
-  local keys = {}
-  for key in pairs(t) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
+  return tables.sorted_keys(t)
 end
 
 return require("core.lib.arguments").guard(config, "config", {

@@ -6,6 +6,7 @@
 -- since 1970. Pure.
 
 local failure = require("core.failure")
+local tables = require("core.lib.tables")
 
 local alarms = {}
 
@@ -40,10 +41,8 @@ local function name_of(key)
 end
 
 local function sorted(entries)
-  local keys, result = {}, {}
-  for key in pairs(entries) do keys[#keys + 1] = key end
-  table.sort(keys)
-  for i, key in ipairs(keys) do result[i] = entries[key] end
+  local result = {}
+  for i, key in ipairs(tables.sorted_keys(entries)) do result[i] = entries[key] end
   return result
 end
 

@@ -28,9 +28,7 @@ local function general(all, anywhere)
 end
 
 local function program_names(all)
-  local list = {}
-  for i, e in ipairs(all.programs) do list[i] = e.name end
-  return list
+  return require("core.lib.tables").field(all.programs, "name")
 end
 
 -- All entries, commands too, with the words that are completed behind each.

@@ -9,6 +9,7 @@ local compound = require("click.language.compound")
 local contexts = require("click.language.contexts")
 local text_of = require("click.language.text")
 local variables = require("click.language.variables")
+local tables = require("core.lib.tables")
 
 local expansion = {}
 
@@ -186,9 +187,7 @@ end
 local function file_scope(file, given, keep)
   local scope = variables.scope()
   for _, define in ipairs(file.defines) do scope:define(define.name, define.value) end
-  local names = {}
-  for name in pairs(given) do names[#names + 1] = name end
-  table.sort(names)
+  local names = tables.sorted_keys(given)
   for _, name in ipairs(names) do scope:define(name, given[name], true) end
   local defines = {}
   for i, name in ipairs(scope.names) do

@@ -6,6 +6,7 @@ local bit = require("bit")
 local bytes = require("net.wire.bytes")
 local ffi = require("ffi")
 local news = require("core.cpus.news")
+local tables = require("core.lib.tables")
 
 local arp_copies = {}
 
@@ -91,8 +92,7 @@ function arp_copies.join_tables(texts)
   table.sort(list, function (a, b)
     return a.age > b.age or a.age == b.age and a.line < b.line
   end)
-  for i, entry in ipairs(list) do list[i] = entry.line end
-  return table.concat(list)
+  return table.concat(tables.field(list, "line"))
 end
 
 --- The first text with each number the sum of all texts' numbers in that place.

@@ -8,6 +8,7 @@ local handlers = require("click.router.handlers")
 local main = require("core.main")
 local markup = require("lib.markup")
 local registry = require("click.registry")
+local tables = require("core.lib.tables")
 
 local function names_of_elements(router)
   local lines = {("%d\n"):format(#router.elements)}
@@ -25,8 +26,7 @@ end
 
 -- The flat configuration, as it has become.
 local function flatconfig(router)
-  local flat = {}
-  for field, value in pairs(router.flat) do flat[field] = value end
+  local flat = tables.copy(router.flat)
   flat.elements = {}
   for i, e in ipairs(router.elements) do
     flat.elements[i] = {name = e.name, class = e.class.name, landmark = e.landmark,

@@ -15,6 +15,7 @@ local element = require("click.element")
 local passing = require("click.threads.passing")
 local ports = require("click.router.ports")
 local text_of = require("click.language.text")
+local tables = require("core.lib.tables")
 
 local handlers = {}
 
@@ -169,10 +170,7 @@ local function names_of(e)
       list = meta and meta.__index
     end
   end
-  local sorted = {}
-  for name in pairs(others) do sorted[#sorted + 1] = name end
-  table.sort(sorted)
-  for _, name in ipairs(sorted) do add(name) end
+  for _, name in ipairs(tables.sorted_keys(others)) do add(name) end
   return names
 end
 

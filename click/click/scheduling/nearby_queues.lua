@@ -3,6 +3,7 @@
 -- names, or the nearest ones on packets' way.
 
 local text_of = require("click.language.text")
+local tables = require("core.lib.tables")
 
 local nearby_queues = {}
 
@@ -47,9 +48,7 @@ end
 
 --- Their names, a line each.
 function nearby_queues.names(queues)
-  local list = {}
-  for i, e in ipairs(queues) do list[i] = e.name end
-  return list
+  return tables.field(queues, "name")
 end
 
 return nearby_queues

@@ -12,24 +12,11 @@
 --
 -- Values are numbers, or texts of bytes.
 
+local options = require("click.summary.options")
+
 local fields = {}
 
 local by_name, synonyms = {}, {}
-
-local function big_endian(value, bytes)
-  local list = {}
-  for i = bytes, 1, -1 do
-    list[i] = string.char(value % 256)
-    value = math.floor(value / 256)
-  end
-  return table.concat(list)
-end
-
-local function number_at(text, at, bytes)
-  local value = 0
-  for i = at, at + bytes - 1 do value = value * 256 + text:byte(i) end
-  return value
-end
 
 local function natural(text, bytes)
   local value = text:find("^%d+$") and tonumber(text)
@@ -42,10 +29,10 @@ local function complete(field)
   field.text = field.text or function (value) return ("%.0f"):format(value) end
   if not bytes then return end
   field.parse = field.parse or function (text) return natural(text, bytes) end
-  field.pack = field.pack or function (value) return big_endian(value, bytes) end
+  field.pack = field.pack or function (value) return options.bytes(value, bytes) end
   field.unpack = field.unpack or function (text, at)
     if at + bytes - 1 > #text then return nil, #text + 1 end
-    return number_at(text, at, bytes), at + bytes
+    return options.number(text, at, bytes), at + bytes
   end
 end
 
@@ -81,7 +68,8 @@ end
 fields.none = {name = "none", bytes = 0, order = 100}
 complete(fields.none)
 
-fields.big_endian, fields.number_at, fields.natural = big_endian, number_at, natural
+fields.big_endian, fields.number_at = options.bytes, options.number
+fields.natural = natural
 
 for _, module in ipairs{"annotations", "link", "network", "transport", "payload"} do
   require("click.summary." .. module)(fields)

@@ -5,6 +5,7 @@ local bit = require("bit")
 
 local addresses = require("click.arguments.addresses")
 local ip_options = require("click.summary.ip_options")
+local options = require("click.summary.options")
 local note = require("click.note")
 local wire = require("click.net.wire")
 
@@ -138,12 +139,7 @@ local OPTIONS = {
       builder:set_bytes(builder:net() + IP_HEADER, value .. ("\0"):rep(-#value % 4))
     end
   end,
-  pack = function (value) return string.char(#value) .. value end,
-  unpack = function (text, at)
-    local length = text:byte(at)
-    if not length or at + length > #text then return nil, #text + 1 end
-    return text:sub(at + 1, at + length), at + 1 + length
-  end,
+  pack = options.pack, unpack = options.unpack,
 }
 
 -- Lengths ---------------------------------------------------------------------------

@@ -24,6 +24,16 @@ function options.number(text, at, n)
   return value
 end
 
+--- Options in a binary dump: their length, and they.
+function options.pack(value) return string.char(#value) .. value end
+
+--- The options at `at`, and what is behind them; nil if the text ends before.
+function options.unpack(text, at)
+  local length = text:byte(at)
+  if not length or at + length > #text then return nil, #text + 1 end
+  return text:sub(at + 1, at + length), at + 1 + length
+end
+
 -- One that has no name: its kind, and its bytes after "=".
 local function other_text(option)
   local parts = {}

@@ -4,6 +4,7 @@
 local bit = require("bit")
 
 local icmp = require("click.summary.icmp")
+local options = require("click.summary.options")
 local tcp_options = require("click.summary.tcp_options")
 
 local ORDER = 400
@@ -181,12 +182,7 @@ local function options_field(name, set, order)
           value .. ("\0"):rep(-#value % 4))
       end
     end,
-    pack = function (value) return string.char(#value) .. value end,
-    unpack = function (text, at)
-      local length = text:byte(at)
-      if not length or at + length > #text then return nil, #text + 1 end
-      return text:sub(at + 1, at + length), at + 1 + length
-    end,
+    pack = options.pack, unpack = options.unpack,
   }
 end
 

@@ -8,6 +8,7 @@ jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
 local cpu_switches = require("click.threads.cpu_switches")
 local passing = require("click.threads.passing")
+local tables = require("core.lib.tables")
 
 local division = {}
 
@@ -126,7 +127,7 @@ end
 --- StaticThreadSched wants it; and the threads whose packets pass each element, {[NAME]
 --- = sorted list}. The router has been made, but needn't run.
 function division.of(router)
-  local notes, threads, present, numbers, passing_by = {}, {}, {}, {}, {}
+  local notes, threads, present, passing_by = {}, {}, {}, {}
   local root = groups_of(router)
   local own = own_threads(router, root, notes)
   local lists = passing.of(router, driving(router, root, own), function (c)
@@ -148,9 +149,7 @@ function division.of(router)
       threads[e.name], present[thread] = thread, true
     end
   end
-  for thread in pairs(present) do numbers[#numbers + 1] = thread end
-  table.sort(numbers)
-  return threads, numbers, notes, passing_by
+  return threads, tables.sorted_keys(present), notes, passing_by
 end
 
 -- Cutting ----------------------------------------------------------------------------

@@ -3,17 +3,11 @@
 -- make or pull packets, and of what pulls from it.
 
 local cpu_switches = require("click.threads.cpu_switches")
+local tables = require("core.lib.tables")
 
 jit.off(true, true) -- what runs once isn't worth it
 
 local passing = {}
-
-local function sorted(set)
-  local list = {}
-  for thread in pairs(set) do list[#list + 1] = thread end
-  table.sort(list)
-  return list
-end
 
 -- May packets of the thread leave the element by this output?
 local function leave(e, output, known, thread)
@@ -65,7 +59,7 @@ function passing.of(router, own, is_pull)
   end
   for _ = 1, rounds do -- an exact switch's outputs follow from what comes to it
     local sets = sets_of(router, own, is_pull, known)
-    for i in ipairs(router.elements) do known[i] = sorted(sets[i]) end
+    for i in ipairs(router.elements) do known[i] = tables.sorted_keys(sets[i]) end
   end
   return known
 end

@@ -8,6 +8,7 @@ local failure = require("core.failure")
 local general = require("lib.saved.saving")
 local offer = require("lib.saved.offer")
 local placement = require("core.cpus.placement")
+local tables = require("core.lib.tables")
 
 local saving = {}
 
@@ -34,8 +35,7 @@ end
 -- The command line's options, with the file at the path in the place of what they name.
 local function with_file(o, path)
   if path == nil or path == o.file and not o.expression then return o end
-  local other = {}
-  for field, value in pairs(o) do other[field] = value end
+  local other = tables.copy(o)
   other.file, other.expression = path, nil
   return other
 end

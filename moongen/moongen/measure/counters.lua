@@ -9,6 +9,7 @@ local clock = require("moongen.clock")
 local formats = require("moongen.measure.formats")
 local statistics = require("moongen.measure.statistics")
 local log = require("moongen.log")
+local tables = require("core.lib.tables")
 
 local CRC_BYTES = 4
 local FRAMING_BYTES = 20   -- preamble, start of frame, gap (IEEE 802.3, 4.4.2)
@@ -52,9 +53,7 @@ local function close(name)
 end
 
 local function known_formats()
-  local names = {}
-  for name in pairs(formats) do names[#names + 1] = name end
-  table.sort(names)
+  local names = tables.sorted_keys(formats)
   return table.concat(names, ", ")
 end
 

@@ -7,6 +7,7 @@ local arguments = require("moongen.arguments")
 local files = require("core.lib.files")
 local log = require("moongen.log")
 local serialize = require("moongen.tasks.serialize")
+local tables = require("core.lib.tables")
 
 local Histogram = {}
 Histogram.__index = Histogram
@@ -144,9 +145,7 @@ arguments.methods(Histogram, "a histogram", "histo", {
 
 -- To another task it goes with all its fields, scripts' own ones too.
 serialize.class("moongen.measure.histogram", "histogram", Histogram, function (h)
-  local fields = {}
-  for key, value in pairs(h) do fields[key] = value end
-  return fields
+  return tables.copy(h)
 end, function (fields) return setmetatable(fields, Histogram) end)
 
 return setmetatable(Histogram, {__call = Histogram.new})

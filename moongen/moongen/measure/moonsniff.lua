@@ -13,6 +13,7 @@ local locks = require("moongen.locks")
 local moments = require("moongen.measure.moments")
 local native = require("moongen.devices.native")
 local names = require("moongen.packets.script_ffi").C
+local tables = require("core.lib.tables")
 
 local RECEIVE_US = 1000
 
@@ -120,9 +121,7 @@ end
 function names.hs_finalize() end
 
 local function write_histogram(file)
-  local middles = {}
-  for at in pairs(found) do middles[#middles + 1] = at end
-  table.sort(middles)
+  local middles = tables.sorted_keys(found)
   for _, at in ipairs(middles) do
     local written, why = file:write(("%d,%d\n"):format(at, found[at]))
     if not written then return written, why end

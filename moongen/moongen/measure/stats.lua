@@ -8,6 +8,7 @@ local statistics = require("moongen.measure.statistics")
 local log = require("moongen.log")
 local libmoon = require("moongen.tasks.libmoon")
 local numbers = require("moongen.tasks.numbers")
+local tables = require("core.lib.tables")
 
 counters.observer = function (counter, interval)
   if numbers.last("web servers") > 0 then
@@ -15,8 +16,7 @@ counters.observer = function (counter, interval)
   end
 end
 
-local stats = {}
-for name, f in pairs(statistics) do stats[name] = f end
+local stats = tables.copy(statistics)
 
 --- How many counters there are, in all tasks.
 function stats.numCounters() return numbers.last("counters") end

@@ -5,6 +5,7 @@
 -- (`text`, a format; `names` of values, and `other` for values without one).
 
 local registry = require("lib.stack.registry")
+local tables = require("core.lib.tables")
 
 local protocols = {}
 
@@ -18,10 +19,7 @@ local function changed(name, subtype, changes)
   for _, field in ipairs((subtype and def.subtypes[subtype] or def).fields) do
     local change = changes[field[1]]
     if change ~= false then
-      local copy = {unpack(field)}
-      for key, value in pairs(field) do copy[key] = value end
-      for key, value in pairs(change or {}) do copy[key] = value end
-      fields[#fields + 1] = copy
+      fields[#fields + 1] = tables.copy(field, change)
     end
   end
   return fields
@@ -40,13 +38,6 @@ local IP_PROTOCOLS = {[1] = "(ICMP)", [17] = "(UDP)", [6] = "(TCP)", [50] = "(ES
   [51] = "(AH)", [47] = "(GRE)"}
 local PROTOCOL = {default = 17, text = HEX8, names = IP_PROTOCOLS, other = "(unknown)"}
 local CHECKSUM = {member = "cs", text = HEX16}
-
-local function with(base, more)
-  local copy = {}
-  for key, value in pairs(base) do copy[key] = value end
-  for key, value in pairs(more) do copy[key] = value end
-  return copy
-end
 
 protocols.eth = {
   line = "ETH {Src} > {Dst} type {Type}",
@@ -91,7 +82,8 @@ protocols.ip6 = {
   fields = changed("ip6", nil, {
     Version = {cell_name = "vtf"}, Length = {member = "len", default = 8},
     TTL = {member = "ttl"},
-    NextHeader = with(PROTOCOL, {names = with(IP_PROTOCOLS, {[58] = "(ICMP)"})}),
+    NextHeader = tables.copy(PROTOCOL, {
+      names = tables.copy(IP_PROTOCOLS, {[58] = "(ICMP)"})}),
   }),
 }
 

@@ -10,6 +10,7 @@ local headers = require("moongen.packets.headers")
 local near = require("lib.stack.nearest")
 local warn = require("moongen.packets.warn")
 local shown = require("moongen.arguments").shown
+local tables = require("core.lib.tables")
 require("core.packet")
 
 -- Compiling what runs a few times takes longer than running it.
@@ -146,8 +147,7 @@ end
 local function fill(shape)
   return function (pkt, args)
     if args then check_length(pkt, tonumber(args.pktLength)) end
-    local named = {}
-    for label, value in pairs(args or {}) do named[label] = value end
+    local named = tables.copy(args)
     if args then warn_of_unknown(shape, args) end
     for i, item in ipairs(shape.items) do
       local header, above = pkt[item.name], shape.items[i + 1]
@@ -324,10 +324,7 @@ function stack.shape(cast) return shapes[cast] end
 
 --- Names of the structs of all stacks.
 function stack.names()
-  local list = {}
-  for name in pairs(made) do list[#list + 1] = name end
-  table.sort(list)
-  return list
+  return tables.sorted_keys(made)
 end
 
 return stack

@@ -14,6 +14,8 @@ local main = require("core.main")
 local sandbox = require("lib.sandbox.sandbox")
 local serialize = require("moongen.tasks.serialize")
 local shown = require("moongen.watch.shown")
+local messages = require("core.cpus.messages")
+local tables = require("core.lib.tables")
 
 local tasks = {}
 
@@ -159,14 +161,6 @@ end
 
 -- Ending ------------------------------------------------------------------------------
 
-local function next_message(task)
-  local size = tonumber(C.pg_worker_next(task.handle, C.FROM_WORKER))
-  if size < 0 then return nil end
-  local text = ffi.new("char[?]", size + 1)
-  C.pg_worker_take(task.handle, C.FROM_WORKER, text)
-  return ffi.string(text, size)
-end
-
 -- A thread that couldn't even begin says so with a "!".
 local function take_result(task, text)
   if text:sub(1, 1) == "!" then
@@ -183,7 +177,7 @@ end
 
 local function finish(task)
   C.pg_worker_join(task.handle)
-  for text in next_message, task do take_result(task, text) end
+  for text in messages.from_worker, task.handle do take_result(task, text) end
   shown.no_task(task.id, task.name, task.shown)
   C.pg_worker_free(task.handle)
   task.handle = nil
@@ -241,9 +235,7 @@ function tasks.end_all(seconds)
   while tasks.reap() > 0 and C.pg_monotonic() < until_time do
     C.pg_sleep(WAIT_SECONDS)
   end
-  local names = {}
-  for i, task in ipairs(list) do names[i] = task.name end
-  return names
+  return tables.field(list, "name")
 end
 
 return tasks

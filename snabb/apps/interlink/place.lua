@@ -13,8 +13,8 @@ place.shm = {lies = {counter}}
 
 place.config = {queue = {}, size = {default = 1024}}
 
---- A new app of the class.
-function place.new(class, conf)
+-- A new app of the class.
+local function new(class, conf)
   local queue = conf.queue
   if queue and not (type(queue) == "string" and queue:match("^/?[%w_.-]+$")) then
     failure.usage("an interlink's queue can't be called '%s'; give letters, digits, "
@@ -59,6 +59,16 @@ function place.leave(app, side)
   interlink["detach_" .. side](app.interlink, app.shm_name)
   app.interlink = nil
   shm.unlink(app.backlink)
+end
+
+--- The class of the apps at one side, "receiver" or "transmitter", called `name`.
+function place.class(name, side)
+  local class = {name = "apps.interlink." .. name, config = place.config,
+    shm = place.shm, new = new}
+  class.__index = class
+  function class:link() place.take(self, side) end
+  function class:stop() place.leave(self, side) end
+  return class
 end
 
 return place

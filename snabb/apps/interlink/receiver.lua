@@ -7,15 +7,7 @@ local link = require("core.link")
 local place = require("apps.interlink.place")
 local pool = require("core.pool")
 
-local Receiver = {name = "apps.interlink.Receiver", config = place.config,
-  shm = place.shm}
-Receiver.__index = Receiver
-
-function Receiver:new(conf)
-  return place.new(self, conf)
-end
-
-function Receiver:link() place.take(self, "receiver") end
+local Receiver = place.class("Receiver", "receiver")
 
 function Receiver:pull()
   local output = self.output.output
@@ -29,7 +21,5 @@ function Receiver:pull()
   C.pg_interlink_receive(self.interlink, output, freelist, n)
   if self.interlink.lie ~= 0 then place.leave_liar(self, "receiver", "transmitter") end
 end
-
-function Receiver:stop() place.leave(self, "receiver") end
 
 return Receiver

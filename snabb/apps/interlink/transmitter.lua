@@ -8,15 +8,7 @@ local pool = require("core.pool")
 
 local BURST = C.PORT_BURST
 
-local Transmitter = {name = "apps.interlink.Transmitter", config = place.config,
-  shm = place.shm}
-Transmitter.__index = Transmitter
-
-function Transmitter:new(conf)
-  return place.new(self, conf)
-end
-
-function Transmitter:link() place.take(self, "transmitter") end
+local Transmitter = place.class("Transmitter", "transmitter")
 
 local function send(r, input)
   repeat
@@ -32,7 +24,5 @@ function Transmitter:push()
   send(self.interlink, input)
   if self.interlink.lie ~= 0 then place.leave_liar(self, "transmitter", "receiver") end
 end
-
-function Transmitter:stop() place.leave(self, "transmitter") end
 
 return Transmitter

@@ -2,21 +2,12 @@
 -- Snabb's app for Solarflare cards: the Port app, by PCI address.
 
 local alias = require("apps.port.port").alias
-local failure = require("core.failure")
 local sharing = require("apps.intel_mp.sharing")
 
 local M = {}
 
 --- SolarFlareNic:new {pciaddr=, macaddr=, vlan=}
-M.SolarFlareNic = alias {
-  name = "SolarFlareNic",
-  port = function(conf)
-    if type(conf) ~= "table" or not conf.pciaddr then
-      failure.usage("SolarFlareNic's argument is a table with `pciaddr`")
-    end
-    return conf.pciaddr
-  end,
-}
+M.SolarFlareNic = alias {name = "SolarFlareNic", needs = "pciaddr"}
 
 -- The argument as apps.intel_mp.sharing takes it: a pool by address and VLAN.
 local function with_pool(conf)

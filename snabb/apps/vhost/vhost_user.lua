@@ -2,7 +2,6 @@
 -- Snabb's VhostUser: the Port app as the host's end of a virtual machine's card.
 
 local alias = require("apps.port.port").alias
-local failure = require("core.failure")
 local refuse = require("lib.refuse")
 
 local M = {}
@@ -14,10 +13,8 @@ local REFUSED = {disable_mrg_rxbuf = OF_GUEST:format("mrg_rxbuf"),
 --- VhostUser:new {socket_path=, is_server=, queues=}
 M.VhostUser = alias {
   name = "VhostUser",
+  needs = "socket_path",
   port = function(conf)
-    if type(conf) ~= "table" or not conf.socket_path then
-      failure.usage("VhostUser's argument is a table with `socket_path`")
-    end
     refuse("VhostUser", conf.socket_path, conf, REFUSED)
     return ("vhost:%s,client=%d,queues=%d"):format(conf.socket_path,
       conf.is_server and 0 or 1, conf.queues or 1)

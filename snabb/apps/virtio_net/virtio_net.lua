@@ -2,20 +2,11 @@
 -- Snabb's VirtioNet: the Port app on a virtual machine's network card, by PCI address.
 
 local alias = require("apps.port.port").alias
-local failure = require("core.failure")
 
 local M = {}
 
 --- VirtioNet:new {pciaddr=}
-M.VirtioNet = alias {
-  name = "VirtioNet",
-  port = function(conf)
-    if type(conf) ~= "table" or not conf.pciaddr then
-      failure.usage("VirtioNet's argument is a table with `pciaddr`")
-    end
-    return conf.pciaddr
-  end,
-}
+M.VirtioNet = alias {name = "VirtioNet", needs = "pciaddr"}
 
 --- The class under the name by which programs choose among driver modules.
 M.driver = M.VirtioNet

@@ -11,6 +11,7 @@ local shape = require("core.lift.shape")
 local aliasing = require("core.lift.aliasing")
 local syntax = require("core.lift.syntax")
 local legality = require("core.lift.legality")
+local tables = require("core.lib.tables")
 
 local lift = {unfit = legality.of}
 
@@ -60,12 +61,6 @@ local function signature(ends)
   return table.concat(ends.input, " ") .. " -> " .. table.concat(ends.output, " ")
 end
 
-local function set_of(list)
-  local set = {}
-  for _, name in ipairs(list) do set[name] = true end
-  return set
-end
-
 local function shape_of(app, set, assigned, ends)
   local push = app.push
   local text = ("%s; %s"):format(signature(ends), assigned["*"] and "*"
@@ -74,7 +69,7 @@ local function shape_of(app, set, assigned, ends)
   local known = shapes[push][text]
   if known then return known end
   local s, why, line = shape.of(app, set, assigned,
-    {input = set_of(ends.input), output = set_of(ends.output)})
+    {input = tables.set_of(ends.input), output = tables.set_of(ends.output)})
   known = {}
   if s then
     known.make, known.input, known.outputs = rewrite.maker(s), s.input, s.outputs

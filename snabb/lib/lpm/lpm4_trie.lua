@@ -7,6 +7,7 @@ local bit = require("bit")
 local ffi = require("ffi")
 local ip4 = require("lib.lpm.ip4")
 local lpm4 = require("lib.lpm.lpm4")
+local tables = require("core.lib.tables")
 
 local masked = ip4.masked
 
@@ -66,9 +67,7 @@ end
 -- All prefixes, each as address * 64 + length, by address and then by length.
 local function in_order(self)
   if not self.order then
-    local order = {}
-    for name in pairs(self.index_of) do order[#order + 1] = name end
-    table.sort(order)
+    local order = tables.sorted_keys(self.index_of)
     self.order = order
   end
   return self.order

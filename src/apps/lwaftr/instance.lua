@@ -5,6 +5,7 @@ local ffi = require("ffi")
 local failure = require("core.failure")
 local Binding = require("apps.lwaftr.binding")
 local Softwires = require("apps.lwaftr.softwires")
+local tables = require("core.lib.tables")
 
 local instance = {}
 
@@ -16,14 +17,6 @@ local function only(entries, what)
   end
   if not found then failure.usage("the configuration has no %s", what) end
   return found[1], found[2]
-end
-
-local function joined(a, b)
-  local result = {}
-  for _, entries in ipairs{a, b} do
-    for key, value in pairs(entries) do result[key] = value end
-  end
-  return result
 end
 
 -- The entry `key`, or the only one if that is nil; and its key.
@@ -52,8 +45,8 @@ function instance.merge(conf)
   local all = conf.softwire_config
   return {
     binding_table = all.binding_table, name = all.name,
-    external_interface = joined(all.external_interface, queue.external_interface),
-    internal_interface = joined(all.internal_interface, queue.internal_interface),
+    external_interface = tables.copy(all.external_interface, queue.external_interface),
+    internal_interface = tables.copy(all.internal_interface, queue.internal_interface),
   }
 end
 

@@ -4,6 +4,7 @@
 
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
 local schema = require("apps.lwaftr.conf_schema")
+local tables = require("core.lib.tables")
 
 local softwire_text = {}
 
@@ -16,8 +17,7 @@ local MARKS = {["ipv4"] = "\1", ["psid"] = "\2", ["b4-ipv6"] = "\3",
 local function marked(node)
   local fields = {}
   for i, field in ipairs(node.fields) do
-    local copy = {}
-    for key, value in pairs(field) do copy[key] = value end
+    local copy = tables.copy(field)
     local mark = MARKS[field.name]
     if mark then
       copy.type = setmetatable({write = function () return mark end},

@@ -15,6 +15,7 @@ local share = require("lib.port.share")
 local spec = require("lib.port.spec")
 local statistics = require("apps.port.statistics")
 local waking = require("core.idle.waking")
+local tables = require("core.lib.tables")
 
 require("lib.port.passing") -- to the process that takes over
 
@@ -60,9 +61,7 @@ Port.division = "any"
 function Port.split(arg, n, i, meets)
   local how = share.kind(parsed(arg), n, meets)
   if not how then return nil end
-  local copy = {}
-  if type(arg) ~= "table" then arg = {port = arg} end
-  for key, value in pairs(arg) do copy[key] = value end
+  local copy = tables.copy(type(arg) == "table" and arg or {port = arg})
   copy.queues, copy.queue, copy.meets = n, i, how == "own" and meets or nil
   return copy
 end
@@ -299,9 +298,14 @@ function M.alias(definition)
   local class = setmetatable({}, {__index = Port})
   class.__index = class
   class.config, class.alias_name = definition.config, definition.name
+  local needs = definition.needs
   -- The Port's argument, where `arg` may have got a queue by split().
   local function port_of(arg)
-    local port, queue = definition.port(arg), type(arg) == "table" and arg[QUEUE]
+    if needs and (type(arg) ~= "table" or not arg[needs]) then
+      failure.usage("%s's argument is a table with `%s`", definition.name, needs)
+    end
+    local port = definition.port and definition.port(arg) or arg[needs]
+    local queue = type(arg) == "table" and arg[QUEUE]
     return queue and {port = port, queues = queue.queues, queue = queue.queue,
                       meets = queue.meets} or port
   end
@@ -312,8 +316,7 @@ function M.alias(definition)
   function class.split(arg, n, i, meets)
     local of_port = type(arg) == "table" and Port.split(port_of(arg), n, i, meets)
     if not of_port then return nil end
-    local copy = {}
-    for key, value in pairs(arg) do copy[key] = value end
+    local copy = tables.copy(arg)
     copy[QUEUE] = {queues = of_port.queues, queue = of_port.queue,
                    meets = of_port.meets}
     return copy

@@ -11,6 +11,7 @@ local Remotes = require("apps.vtep.remotes")
 local addresses = require("net.address.address")
 local settings = require("apps.vtep.settings")
 local Vnis = require("apps.vtep.vnis")
+local tables = require("core.lib.tables")
 
 local Tunnel = {}
 Tunnel.__index = Tunnel
@@ -140,12 +141,6 @@ local function leaving(self, macs)
   return gone
 end
 
-local function set_of(list)
-  local set = {}
-  for _, value in ipairs(list) do set[value] = true end
-  return set
-end
-
 -- Forget entries of these VNIs (numbers) and remotes, and static ones, which come anew.
 local function forget(self, vnis, remotes, had_statics)
   if not (next(vnis) or next(remotes) or had_statics) then return end
@@ -172,7 +167,7 @@ function Tunnel:update(arg)
   local macs = named(s)
   local gone = leaving(self, macs)
   self.fdb:set_timeout(s.ageing)
-  forget(self, set_of(self.vnis:set(s.vnis)), gone, had_statics)
+  forget(self, tables.set_of(self.vnis:set(s.vnis)), gone, had_statics)
   for n in pairs(gone) do self.remotes:release(n) end
   for address, mac in pairs(macs) do
     local n = self.remotes.number[address]

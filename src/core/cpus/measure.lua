@@ -5,6 +5,7 @@
 local C = require("core.native")
 local placement = require("core.cpus.placement")
 local cycles = require("core.watch.cycles")
+local tables = require("core.lib.tables")
 
 local measure = {}
 
@@ -23,8 +24,7 @@ function measure.run(options, run)
   end
   run(first)
   if over or C.pg_signal() ~= 0 then return nil end
-  local rest = {}
-  for key, value in pairs(options) do rest[key] = value end
+  local rest = tables.copy(options)
   rest.duration = options.duration and options.duration - first.duration
   return rest
 end

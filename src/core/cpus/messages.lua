@@ -4,6 +4,7 @@
 
 local buffer = require("string.buffer")
 local ffi = require("ffi")
+local C = require("core.native")
 local failure = require("core.failure")
 
 local messages = {}
@@ -11,6 +12,15 @@ local messages = {}
 local BYTES = "\0bytes" -- marks a table that stands for an array in C memory
 
 messages.encode, messages.decode = buffer.encode, buffer.decode
+
+--- The text that a worker (`handle`) has sent next; nil if there is none.
+function messages.from_worker(handle)
+  local size = tonumber(C.pg_worker_next(handle, C.FROM_WORKER))
+  if size < 0 then return nil end
+  local text = ffi.new("char[?]", size + 1)
+  C.pg_worker_take(handle, C.FROM_WORKER, text)
+  return ffi.string(text, size)
+end
 
 -- Classes ------------------------------------------------------------------------
 

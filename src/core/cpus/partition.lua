@@ -8,6 +8,7 @@ local config = require("core.config")
 local difference = require("core.engine.difference")
 local failure = require("core.failure")
 local lib = require("core.lib")
+local tables = require("core.lib.tables")
 
 local partition = {}
 
@@ -95,11 +96,7 @@ function partition.places(parts)
   return cpus
 end
 
-local function policies(part)
-  local list = {}
-  for name, app in pairs(part.apps) do list[name] = app.on_error end
-  return list
-end
+local function policies(part) return tables.field(part.apps, "on_error") end
 
 --- Are two parts the same, so that nothing need be done? (`nil` is an empty one.)
 function partition.same(a, b)

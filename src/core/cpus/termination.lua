@@ -27,16 +27,21 @@ local function find_readers(engine)
   return readers
 end
 
+--- Are the links of the `engine` empty?
+function termination.links_are_empty(engine)
+  for _, l in pairs(engine.link_table) do
+    if not link.empty(l) then return false end
+  end
+  return true
+end
+
 local function is_idle(engine)
   for _, name in ipairs(find_readers(engine)) do
     local app = engine.app_table[name] -- or what has taken its place (core.on_error)
     local is_over = app.over or app.ended
     if is_over and not is_over(app) then return false end
   end
-  for _, l in pairs(engine.link_table) do
-    if not link.empty(l) then return false end
-  end
-  return true
+  return termination.links_are_empty(engine)
 end
 
 -- Raise a failure if something that has been read is damaged.

@@ -45,11 +45,8 @@ function Worker:tell(message)
 end
 
 local function next_message(self)
-  local size = tonumber(C.pg_worker_next(self.handle, C.FROM_WORKER))
-  if size < 0 then return nil end
-  local text = ffi.new("char[?]", size + 1)
-  C.pg_worker_take(self.handle, C.FROM_WORKER, text)
-  text = ffi.string(text, size)
+  local text = messages.from_worker(self.handle)
+  if not text then return nil end
   if text:sub(1, 1) == "!" then -- its Lua state couldn't begin, or is broken
     return {said = "died", sentence = text:sub(2), status = 1, for_good = true}
   end

@@ -17,6 +17,7 @@ local rings = require("core.cpus.rings")
 local shm = require("core.shm")
 local termination = require("core.cpus.termination")
 local Worker = require("core.cpus.worker")
+local tables = require("core.lib.tables")
 
 local held = mode.on and require("core.check.held")
 
@@ -49,10 +50,7 @@ end
 
 --- The CPUs of the workers there are, sorted.
 function workers.places()
-  local list = {}
-  for cpu in pairs(by_cpu) do list[#list + 1] = cpu end
-  table.sort(list)
-  return list
+  return tables.sorted_keys(by_cpu)
 end
 
 -- What pcall returned of asking the worker; nil if it is given up.

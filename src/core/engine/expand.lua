@@ -27,6 +27,7 @@ jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 local config = require("core.config")
 local failure = require("core.failure")
 local on_error = require("core.on_error")
+local tables = require("core.lib.tables")
 
 local expand = {}
 
@@ -121,10 +122,8 @@ end
 function expand.all(c)
   local parts = parts_of(c)
   if #parts == 0 then return c end
-  local copy = {}
-  for field, value in pairs(c) do copy[field] = value end
-  copy.apps, copy.links = {}, {}
-  for name, app in pairs(c.apps) do copy.apps[name] = app end
+  local copy = tables.copy(c)
+  copy.apps, copy.links = tables.copy(c.apps), {}
   for spec in pairs(c.links) do copy.links[config.canonical_link(spec)] = true end
   for _, part in ipairs(parts) do replace(copy, part) end
   return copy

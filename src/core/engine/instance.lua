@@ -11,6 +11,7 @@ local mode = require("core.check.mode")
 local renewal = require("core.move.renewal")
 local shm = require("core.shm")
 local transfer = require("core.move.transfer")
+local tables = require("core.lib.tables")
 
 local instance = {}
 
@@ -29,13 +30,6 @@ if mode.on then
   local apps = require("core.check.apps")
   guard = apps.guard
   new_app = apps.within
-end
-
--- link() may add to push_link, and the class's is that of all its apps.
-local function own_copy(t)
-  local copy = {}
-  for key, value in pairs(t) do copy[key] = value end
-  return copy
 end
 
 -- emit() until the graph is arranged.
@@ -75,7 +69,8 @@ function instance.start(name, description, found)
   app.zone = app.zone or module_of(class.new) or name
   app.input, app.output = {}, {}
   if app.push and not contract.own_push(app) then app.push = false end
-  app.push_link = app.push_link and own_copy(app.push_link)
+  -- link() may add to it, and the class's is that of all its apps.
+  app.push_link = app.push_link and tables.copy(app.push_link)
   app.emit = app.emits and too_early or app.emit
   finish(name, app, contract.check_app)
   if app.shm then finish(name, app, create_frame) end

@@ -16,6 +16,7 @@ local log = require("core.lib.log")
 local mode = require("core.check.mode")
 local outside = require("core.outside.visitors")
 local totals = require("core.engine.totals")
+local tables = require("core.lib.tables")
 
 local report = {}
 
@@ -49,16 +50,9 @@ function report.si(value, unit)
   return ("%.0f %s"):format(value, unit)
 end
 
-local function numbers_of(cpus)
-  local numbers = {}
-  for cpu in pairs(cpus) do numbers[#numbers + 1] = cpu end
-  table.sort(numbers)
-  return numbers
-end
-
 -- Where the cycles of the main thread went, and those of workers.
 local function cycles(spent, cpus)
-  local numbers = numbers_of(cpus)
+  local numbers = tables.sorted_keys(cpus)
   cycles_report.print(spent, #numbers > 0 and "main thread: " or nil)
   for _, cpu in ipairs(numbers) do
     cycles_report.print(cpus[cpu].cycles, ("CPU %d: "):format(cpu))
@@ -175,7 +169,7 @@ end
 --- Print what each worker did, {[CPU] = {packets =, breaths =, seconds =, dead =,
 --- node = NUMA node of its packets, -1: there is only one}}.
 function report.cpus(cpus)
-  for _, cpu in ipairs(numbers_of(cpus)) do
+  for _, cpu in ipairs(tables.sorted_keys(cpus)) do
     local c = cpus[cpu]
     print(("CPU %d: %s packets  %s breaths  %.2f s of CPU time%s%s"):format(cpu,
       commas(c.packets), commas(c.breaths), c.seconds,

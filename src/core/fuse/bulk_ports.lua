@@ -8,15 +8,6 @@ local device = require("core.fuse.device")
 
 local bulk_ports = {}
 
-local function leaving(links)
-  local count = {}
-  for spec in pairs(links) do
-    local from = config.parse_link(spec)
-    count[from] = (count[from] or 0) + 1
-  end
-  return count
-end
-
 local function is_bulk(app) return app and app.process_burst and not app.push end
 
 --- Of the running `apps` and `links`: the ports by link ({[LINK] = struct port}), and
@@ -25,7 +16,7 @@ local function is_bulk(app) return app and app.process_burst and not app.push en
 function bulk_ports.of(apps, links, wanted)
   local ports, fetched = {}, {}
   if not wanted then return ports, fetched end
-  local outputs = leaving(links)
+  local outputs = device.leaving(links)
   for spec, l in pairs(links) do
     local from, _, to, input = config.parse_link(spec)
     local a, b = apps[from], apps[to]

@@ -8,6 +8,7 @@ local config = require("core.config")
 local counter = require("core.counter")
 local failure = require("core.failure")
 local shm = require("core.shm")
+local tables = require("core.lib.tables")
 
 local drops = {}
 
@@ -27,9 +28,7 @@ end
 --- Packets the app has dropped: a table from reason to number. Those of a fused
 --- app are as of the last time its region was accounted for.
 function drops.of(app)
-  local copy = {}
-  for reason, n in pairs(totals[app] or {}) do copy[reason] = n end
-  return copy
+  return tables.copy(totals[app])
 end
 
 --- The same of the app of that name among the running `apps`; raises a failure if

@@ -18,6 +18,7 @@ local rescue = require("core.fuse.rescue")
 local running_app = require("core.watch.running_app")
 local shm = require("core.shm")
 local port_forward = require("core.fuse.port_forward")
+local tables = require("core.lib.tables")
 
 local fuse = {}
 
@@ -221,12 +222,6 @@ end
 -- which apps and links.
 local made, foreseen = {}, nil
 
-local function copy(map)
-  local all = {}
-  for key, value in pairs(map) do all[key] = value end
-  return all
-end
-
 local function same(a, b)
   for key, value in pairs(a) do
     if b[key] ~= value then return false end
@@ -261,7 +256,8 @@ function fuse.prepare(apps, links, unknown, wanted, old, lifting)
   local before = {}
   for _, r in ipairs(old.regions) do before[r.description.apps[1]] = r end
   local found, reasons, views = find(apps, links, lifting)
-  foreseen = {apps = copy(apps), links = copy(links), lifting = lifting, of = apps,
+  foreseen = {apps = tables.copy(apps), links = tables.copy(links),
+    lifting = lifting, of = apps,
     found = found, reasons = reasons, views = views}
   for _, f in ipairs(found) do
     meanwhile.pause()

@@ -34,22 +34,13 @@ local function push_of(from, l, to)
   end
 end
 
-local function leaving(links)
-  local count = {}
-  for spec in pairs(links) do
-    local from = config.parse_link(spec)
-    count[from] = (count[from] or 0) + 1
-  end
-  return count
-end
-
 --- Of the running `apps` and `links`: what moves packets along a link that leads from a
 --- port, and is the only one, to a port; by the link's text. Nothing unless it is
 --- `wanted`, nor with --check, which follows each packet.
 function port_forward.of(apps, links, wanted)
   local forward = {}
   wanted = wanted and not mode.on
-  local outputs = wanted and leaving(links)
+  local outputs = wanted and device.leaving(links)
   for spec, l in pairs(wanted and links or {}) do
     local from, _, to, input = config.parse_link(spec)
     local a, b = apps[from], apps[to]

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A region's apps as segments: linear runs, each of which becomes one function. Pure.
 
+local tables = require("core.lib.tables")
+
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
 local segments = {}
@@ -61,10 +63,7 @@ function segments.exits_from(region, first)
       end
     end
   end
-  local list = {}
-  for exit in pairs(exits) do list[#list + 1] = exit end
-  table.sort(list)
-  return list
+  return tables.sorted_keys(exits)
 end
 
 return segments

@@ -5,6 +5,7 @@ local cjson = require("cjson")
 local engine = require("core.app")
 local filter = require("lib.filter")
 local nearest = require("lib.stack.nearest")
+local tables = require("core.lib.tables")
 
 local arguments = {}
 
@@ -54,9 +55,7 @@ end
 -- One of the names that are keys of `known`, or what is wrong.
 local function named(what, name, known)
   if known[name] then return name end
-  local names = {}
-  for other in pairs(known) do names[#names + 1] = other end
-  table.sort(names)
+  local names = tables.sorted_keys(known)
   error(("there is no %s '%s'%s; there are: %s"):format(what, name,
     nearest.hint(name, names), #names > 0 and table.concat(names, ", ") or "none"), 0)
 end

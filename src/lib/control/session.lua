@@ -6,6 +6,7 @@
 
 local cjson = require("cjson")
 local nearest = require("lib.stack.nearest")
+local tables = require("core.lib.tables")
 
 local session = {}
 
@@ -42,15 +43,8 @@ end
 
 -- Requests ------------------------------------------------------------------------
 
-local function names_of(t)
-  local names = {}
-  for name in pairs(t) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 local function unknown(what, name, known)
-  local names = names_of(known)
+  local names = tables.sorted_keys(known)
   error(("%s '%s' isn't known%s; there %s %s"):format(what, tostring(name):sub(1, 40),
     nearest.hint(tostring(name):sub(1, 40), names), #names == 1 and "is" or "are",
     #names == 0 and "none" or table.concat(names, ", ")), 0)

@@ -8,6 +8,7 @@ local near = require("lib.stack.nearest")
 local node = require("lib.document.node")
 local stat = require("posix.sys.stat")
 local yaml = require("lib.document.yaml")
+local tables = require("core.lib.tables")
 
 local document = {}
 
@@ -96,8 +97,7 @@ end
 
 --- Raise a failure unless the map has only these keys, a list; `what` has them.
 function document.check_keys(path, map, what, known)
-  local set = {}
-  for _, name in ipairs(known) do set[name] = true end
+  local set = tables.set_of(known)
   for _, at in ipairs(map.keys) do
     if not set[at.key] then
       local name = tostring(at.key):sub(1, 40)

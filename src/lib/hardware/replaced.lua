@@ -2,6 +2,8 @@
 -- Devices that are replaced by other ports (perigee --port PCI=PORT and N=PORT, set
 -- by lib.port.spec): full PCI addresses, and numbers, to port strings.
 
+local tables = require("core.lib.tables")
+
 local replaced = {}
 
 local ports, by_number = {}, {}
@@ -14,9 +16,7 @@ function replaced.by(address) return ports[address] end
 
 --- All of them: a new table from full addresses to port strings.
 function replaced.all()
-  local copy = {}
-  for address, text in pairs(ports) do copy[address] = text end
-  return copy
+  return tables.copy(ports)
 end
 
 --- Let the port string `text` stand for device number `n`; nil: nothing.
@@ -27,9 +27,7 @@ function replaced.number(n) return by_number[n] end
 
 --- All of those: a new table from numbers to port strings.
 function replaced.numbers()
-  local copy = {}
-  for n, text in pairs(by_number) do copy[n] = text end
-  return copy
+  return tables.copy(by_number)
 end
 
 return replaced

@@ -11,6 +11,7 @@ local ffi = require("ffi")
 local bit = require("bit")
 local C = require("core.native")
 local lib = require("core.lib")
+local tables = require("core.lib.tables")
 
 local siphash = {}
 
@@ -70,8 +71,7 @@ end
 
 --- A function (number) that hashes a uint64_t; as make_hash with size 8 would.
 function siphash.make_u64_hash(options)
-  local copy = {}
-  for key, value in pairs(options) do copy[key] = value end
+  local copy = tables.copy(options)
   copy.size = 8
   local s, o = variant(copy)
   assert(not (o.as_specified or o.standard),

@@ -6,6 +6,7 @@
 local buffer = require("string.buffer")
 local failure = require("core.failure")
 local syntax = require("lib.leader.syntax")
+local tables = require("core.lib.tables")
 
 local calls = {}
 
@@ -34,9 +35,7 @@ local function put_item(out, item, indent, flush)
 end
 
 function put_fields(out, fields, indent, flush)
-  local names = {}
-  for name in pairs(fields) do names[#names + 1] = name end
-  table.sort(names)
+  local names = tables.sorted_keys(fields)
   for _, name in ipairs(names) do
     local value = fields[name]
     for _, item in ipairs(type(value) == "table" and value or {value}) do

@@ -4,6 +4,7 @@
 
 local failure = require("core.failure")
 local split = require("core.lib.text").split
+local tables = require("core.lib.tables")
 
 local topology = {}
 
@@ -39,10 +40,7 @@ end
 
 --- The CPUs of a set, sorted.
 function topology.list(set)
-  local cpus = {}
-  for cpu in pairs(set) do cpus[#cpus + 1] = cpu end
-  table.sort(cpus)
-  return cpus
+  return tables.sorted_keys(set)
 end
 
 --- The set of CPUs that are online.

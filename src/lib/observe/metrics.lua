@@ -5,6 +5,7 @@
 local engines = require("lib.observe.engines")
 local ffi = require("ffi")
 local shm = require("core.shm")
+local tables = require("core.lib.tables")
 
 local metrics = {}
 
@@ -257,9 +258,7 @@ local function add_instance(out, instance)
     add(out, "perigee_packets", "_total", out.queues.packets)
     add(out, "perigee_bytes", "_total", out.queues.bytes)
   end
-  local names = {}
-  for name in pairs(instance.objects) do names[#names + 1] = name end
-  table.sort(names)
+  local names = tables.sorted_keys(instance.objects)
   for _, name in ipairs(names) do
     add_object(out, instance.objects, name, instance.objects[name])
   end

@@ -8,6 +8,7 @@ local bit = require("bit")
 local failure = require("core.failure")
 local format = require("lib.pcap.format")
 local clock = require("lib.pcap.clock")
+local tables = require("core.lib.tables")
 
 local bswap = bit.bswap
 local cast = ffi.cast
@@ -256,12 +257,6 @@ local function find_packet(self)
   return type, total
 end
 
-local function copied(list)
-  local copy = {}
-  for i, item in ipairs(list) do copy[i] = item end
-  return copy
-end
-
 --- Read the section header at the start of `input`, an lib.pcap.input, and what
 --- stands before the first packet. Returns the object whose `next` reads the
 --- packets; raises a failure when the header is cut or wrong, or an interface
@@ -277,7 +272,7 @@ function M.new(input, any_link)
   }, Pcapng)
   find_packet(self)
   self.first = {offset = input:offset(), swap = self.swap,
-                interfaces = copied(self.interfaces)}
+                interfaces = tables.copy(self.interfaces)}
   return self
 end
 
@@ -329,7 +324,7 @@ end
 function Pcapng:rewind()
   local first = self.first
   self.input:rewind(first.offset)
-  self.swap, self.interfaces = first.swap, copied(first.interfaces)
+  self.swap, self.interfaces = first.swap, tables.copy(first.interfaces)
   self.packets = 0
 end
 

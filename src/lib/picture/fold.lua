@@ -2,6 +2,8 @@
 -- Compound elements of a graph (lib.observe.graph), whose elements are called
 -- COMPOUND/NAME: which there are, and the graph with some of them as one box. Pure.
 
+local tables = require("core.lib.tables")
+
 local fold = {}
 
 local LEAST = 2 -- elements of a compound
@@ -76,8 +78,7 @@ function fold.of(graph, folded)
     if from == link.from and to == link.to then
       table.insert(result.links, link)
     elseif from ~= to then
-      local copy = {}
-      for key, value in pairs(link) do copy[key] = value end
+      local copy = tables.copy(link)
       copy.from, copy.to = from, to
       table.insert(result.links, copy)
     end

@@ -69,6 +69,11 @@ M.file = path(4095, "^[^,=%c]+$", "',' or '='")
 --- A Unix socket's path; sockaddr_un allows 107 bytes. To DPDK a '[' begins a list.
 M.socket = path(107, "^[^,=%[%c]+$", "',', '=' or '['")
 
+--- The argument that comes first: what the port is at. `wanted`, a type from here.
+function M.at(name, wanted, show, help)
+  return {name = name, type = wanted, show = show, help = help}
+end
+
 -- Packets' checksums and VLAN tags are the device's to make, where an app asks for it
 -- (lib.stack.offload). Off, the port does it.
 --- The argument of devices that can.
@@ -84,7 +89,5 @@ M.fast_free = {name = "fast_free", type = M.flag, default = 1, show = "0",
 M.wait = {name = "wait", type = M.flag, default = 0, show = "1",
   help = "1: wait for it if it isn't there yet"}
 
---- The arguments of devices that are there already.
-M.of_devices = {M.offload, M.fast_free}
 
 return M

@@ -4,6 +4,7 @@
 -- interrupts have come with packets, and always where they don't.
 
 local C = require("core.native")
+local arguments = require("lib.port.arguments")
 local waking = require("core.idle.waking")
 
 local interrupts = {}
@@ -26,5 +27,15 @@ function interrupts.tend(device_port)
   end
   return 0
 end
+
+--- What the entry of such a kind has in common with others, a table.
+interrupts.of_card = {
+  args = {arguments.offload, arguments.fast_free},
+  mtu = 9600,
+  rx_interrupts = true,
+  wake_fds = interrupts.wake_fds,
+  notify = interrupts.notify,
+  tend = interrupts.tend,
+}
 
 return interrupts

@@ -2,6 +2,7 @@
 -- The page of a protocol: what its definition says, as text.
 
 local registry = require("lib.stack.registry")
+local tables = require("core.lib.tables")
 
 local page = {}
 
@@ -42,10 +43,10 @@ local function numbers(values, table_name)
 end
 
 local function values_text(values)
-  local keys, parts = {}, {}
-  for key in pairs(values) do keys[#keys + 1] = key end
-  table.sort(keys)
-  for i, key in ipairs(keys) do parts[i] = key .. " " .. values[key] end
+  local parts = {}
+  for i, key in ipairs(tables.sorted_keys(values)) do
+    parts[i] = key .. " " .. values[key]
+  end
   return table.concat(parts, ", ")
 end
 

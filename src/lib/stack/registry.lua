@@ -6,6 +6,7 @@ local dirent = require("posix.dirent")
 local definition = require("lib.stack.definition")
 local near = require("lib.stack.nearest")
 local protocol = require("lib.stack.protocol")
+local tables = require("core.lib.tables")
 
 local registry = {}
 
@@ -27,10 +28,8 @@ local function announcements(def)
       list[#list + 1] = {lower, value, def.name}
     end
   end
-  local named, own = {}, type(def.next) == "table" and def.next.values or {}
-  for value in pairs(own) do named[#named + 1] = value end
-  table.sort(named)
-  for _, value in ipairs(named) do
+  local own = type(def.next) == "table" and def.next.values or {}
+  for _, value in ipairs(tables.sorted_keys(own)) do
     list[#list + 1] = {def.name, value, own[value]}
   end
   return list
@@ -153,10 +152,7 @@ end
 
 --- The names of all protocols, sorted.
 function registry.protocols()
-  local names = {}
-  for name in pairs(by_name) do names[#names + 1] = name end
-  table.sort(names)
-  return names
+  return tables.sorted_keys(by_name)
 end
 
 --- The values by which protocol `lower` announces protocol `upper`, the usual one

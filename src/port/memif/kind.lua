@@ -46,8 +46,7 @@ return {
   summary = "shared memory with another process (DPDK, VPP, libmemif)",
   positional = true,
   args = {
-    {name = "socket", type = arguments.socket, show = "PATH",
-      help = "the control socket"},
+    arguments.at("socket", arguments.socket, "PATH", "the control socket"),
     {name = "role", type = arguments.choice {"server", "client"},
       default = "client", show = "server",
       help = "server: make the socket; client: connect to it"},

@@ -3,27 +3,21 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
-local arguments = require("lib.port.arguments")
 local failure = require("core.failure")
 local interrupts = require("lib.port.interrupts")
 local opened = require("lib.port.opened")
 local pci_device = require("lib.hardware.pci_device")
+local tables = require("core.lib.tables")
 
 local MOST_NUMBER = 65534
 
-local number = {
+local number = tables.copy({
   name = "number", order = 12,
   summary = "the DPDK port of that number",
   show = "3", written = "3",
   phrase = "a DPDK port's number",
-  args = arguments.of_devices,
-  mtu = 9600,
   has_queues = true,
-  rx_interrupts = true,
-  wake_fds = interrupts.wake_fds,
-  notify = interrupts.notify,
-  tend = interrupts.tend,
-}
+}, interrupts.of_card)
 
 function number.device(text)
   local value = text:match("^%d+$") and tonumber(text)

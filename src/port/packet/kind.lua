@@ -14,8 +14,7 @@ local packet = {
   summary = "a kernel interface by AF_PACKET",
   positional = true,
   args = {
-    {name = "iface", type = arguments.interface, show = "IFACE",
-      help = "the kernel interface"},
+    arguments.at("iface", arguments.interface, "IFACE", "the kernel interface"),
     {name = "ring", type = arguments.integer(1, 65536), default = 4096, show = "N",
       help = "frames received that wait at most, rounded up"},
     {name = "shared", type = arguments.flag, default = 0, show = "1",

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A PCI device, named by its address.
 
-local arguments = require("lib.port.arguments")
 local interrupts = require("lib.port.interrupts")
 local needs = require("lib.port.needs")
 local sriov_env = require("lib.hardware.sriov_env")
@@ -9,23 +8,18 @@ local one_queue = require("lib.hardware.one_queue")
 local pci_device = require("lib.hardware.pci_device")
 local unistd = require("posix.unistd")
 local vfio_group = require("lib.hardware.vfio_group")
+local tables = require("core.lib.tables")
 
 -- For the kernel to take a device from a process that was killed.
 local PATIENCE_SECONDS = 2
 
-local pci = {
+local pci = tables.copy({
   name = "pci", order = 11, by_flow = true,
   summary = "a PCI device bound to vfio-pci",
   show = "0000:01:00.0", written = "0000:01:00.0 or 01:00.0, PCIDEVICE_NAME",
   phrase = "a PCI address such as %s",
-  args = arguments.of_devices,
-  mtu = 9600,
   takes_shared = true,
-  rx_interrupts = true,
-  wake_fds = interrupts.wake_fds,
-  notify = interrupts.notify,
-  tend = interrupts.tend,
-}
+}, interrupts.of_card)
 
 function pci.device(text)
   local address = pci_device.full_address(text) or sriov_env.device(text)

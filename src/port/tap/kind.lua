@@ -15,8 +15,7 @@ local tap = {
   summary = "a TAP interface, made if there is none of that name",
   positional = true,
   args = {
-    {name = "name", type = arguments.interface, show = "NAME",
-      help = "the TAP interface"},
+    arguments.at("name", arguments.interface, "NAME", "the TAP interface"),
     arguments.offload,
   },
   driver = "net_tap",

@@ -14,8 +14,7 @@ return {
   summary = "the host's end of a virtual machine's network card (vhost-user)",
   positional = true,
   args = {
-    {name = "socket", type = arguments.socket, show = "PATH",
-      help = "the vhost-user socket"},
+    arguments.at("socket", arguments.socket, "PATH", "the vhost-user socket"),
     {name = "client", type = arguments.flag, default = 0, show = "1",
       help = "1: connect to the socket; 0: make it"},
     {name = "queues", type = arguments.integer(1, 16), default = 1, show = "N",

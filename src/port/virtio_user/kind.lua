@@ -16,8 +16,7 @@ return {
   summary = "the guest's end of a vhost-user socket",
   positional = true,
   args = {
-    {name = "socket", type = arguments.socket, show = "PATH",
-      help = "the vhost-user socket"},
+    arguments.at("socket", arguments.socket, "PATH", "the vhost-user socket"),
     {name = "server", type = arguments.flag, default = 0, show = "1",
       help = "1: make the socket; 0: connect to it"},
     arguments.offload, arguments.wait,

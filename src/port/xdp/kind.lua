@@ -24,8 +24,7 @@ local xdp = {
   summary = "a kernel interface by AF_XDP",
   positional = true,
   args = {
-    {name = "iface", type = arguments.interface, show = "IFACE",
-      help = "the kernel interface"},
+    arguments.at("iface", arguments.interface, "IFACE", "the kernel interface"),
     {name = "queue", type = arguments.integer(0, 65534), default = 0, show = "N",
       help = "the interface's queue to use"},
     arguments.wait,

@@ -11,6 +11,7 @@ local link = require("core.link")
 local near = require("lib.stack.nearest")
 local results = require("program.generate.results")
 local streams = require("program.generate.streams")
+local tables = require("core.lib.tables")
 
 local M = {}
 
@@ -167,8 +168,7 @@ end
 
 -- What was given of the lane's stream, and the changes; nil: as the options say.
 local function merged(lane, changes)
-  local given = {}
-  for key, value in pairs(lane.given) do given[key] = value end
+  local given = tables.copy(lane.given)
   for key, value in pairs(changes) do given[key] = value end
   for key, value in pairs(given) do
     if value == cjson.null then given[key] = nil end

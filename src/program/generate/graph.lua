@@ -20,6 +20,7 @@ local Joiner = require("apps.generate.joiner").Joiner
 local Meter = require("apps.generate.meter").Meter
 local Port = require("apps.port.port").Port
 local Sorter = require("apps.generate.sorter").Sorter
+local tables = require("core.lib.tables")
 
 local M = {}
 
@@ -102,8 +103,7 @@ local function checked_argument(lane, d)
   local told_apart = d.receive ~= nil and d.joined and lanes.is_measured(lane)
   local check = told_apart and "told apart" or "alone"
   if lane.checked == check or lane.removed then return argument end
-  local copy = {told_apart = told_apart}
-  for key, value in pairs(argument) do copy[key] = value end
+  local copy = tables.copy({told_apart = told_apart}, argument)
   of_stream(lane, d, Generator.new, Generator, copy)
   lane.checked = check
   return argument

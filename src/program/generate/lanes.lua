@@ -5,6 +5,7 @@
 local failure = require("core.failure")
 local Meter = require("apps.generate.meter").Meter
 local streams = require("program.generate.streams")
+local tables = require("core.lib.tables")
 
 local M = {}
 
@@ -37,12 +38,10 @@ end
 --- The lane with another stream. Its packets under way have their records where they
 --- were.
 function M.changed(lane, stream, given)
-  local copy = {}
-  for key, value in pairs(lane) do copy[key] = value end
+  local copy = tables.copy(lane)
   copy.stream, copy.given, copy.checked = stream, given, nil
   copy.places = places_of(stream, M.called(lane))
-  local known = {}
-  for _, place in ipairs(copy.places) do known[place] = true end
+  local known = tables.set_of(copy.places)
   for _, place in ipairs(lane.places) do
     if not known[place] and #copy.places < MOST_PLACES then
       copy.places[#copy.places + 1] = place

@@ -4,6 +4,7 @@
 
 local nanoseconds = require("lib.traffic.latency").text
 local commas = require("core.lib").comma_value
+local tables = require("core.lib.tables")
 
 local M = {}
 
@@ -65,8 +66,7 @@ end
 --- The same as a table for JSON.
 function M.json(o)
   if not o then return nil end
-  local copy = {}
-  for key, value in pairs(o) do copy[key] = value end
+  local copy = tables.copy(o)
   copy.method = o.halves and "half of the round trip" or "clocks"
   copy.latency_ns, copy.halves = o.halves, nil
   return copy

@@ -22,6 +22,7 @@ local server = require("lib.control.server")
 local signals = require("core.engine.signals")
 local timer = require("core.timer")
 local watch = require("program.run.watch")
+local tables = require("core.lib.tables")
 
 local graph = {}
 
@@ -55,11 +56,7 @@ local function counted(n, what)
   return ("%d %s%s"):format(n, what, n == 1 and "" or "s")
 end
 
-local function policies(c)
-  local found = {}
-  for name, app in pairs(c.apps) do found[name] = app.on_error end
-  return found
-end
+local function policies(c) return tables.field(c.apps, "on_error") end
 
 local function is_same(a, b)
   return difference.none(a, b) and lib.equal(a.cpus, b.cpus)

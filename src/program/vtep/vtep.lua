@@ -7,7 +7,6 @@ local cli = require("lib.cli")
 local config = require("core.config")
 local engine = require("core.app")
 local files = require("core.lib.files")
-local link = require("core.link")
 local arguments = require("program.vtep.arguments")
 local file = require("program.vtep.file")
 local last_good = require("lib.saved.last_good")
@@ -19,6 +18,7 @@ local Port = require("apps.port.port").Port
 local sandbox = require("lib.sandbox.sandbox")
 local addresses = require("net.address.address")
 local signals = require("core.engine.signals")
+local termination = require("core.cpus.termination")
 local text = require("program.vtep.text")
 local vtep = require("apps.vtep.vtep")
 
@@ -53,10 +53,7 @@ local function ending(ports, duration)
     for _, app in ipairs(captures) do
       if not app:ended() then return false end
     end
-    for _, l in pairs(engine.link_table) do
-      if not link.empty(l) then return false end
-    end
-    return true
+    return termination.links_are_empty(engine)
   end
   return function ()
     return engine.now() >= ends or (#captures > 0 and idle()), ends

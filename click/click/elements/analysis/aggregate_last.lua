@@ -6,6 +6,7 @@ local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
 local pulls = require("click.router.pulls")
+local tables = require("core.lib.tables")
 
 local AGGREGATE, EXTRA_PACKETS, EXTRA_LENGTH =
   note.AGGREGATE, note.EXTRA_PACKETS, note.EXTRA_LENGTH
@@ -49,9 +50,7 @@ local function follow(p, former)
 end
 
 local function send_all(self)
-  local numbers = {}
-  for number in pairs(self.last) do numbers[#numbers + 1] = number end
-  table.sort(numbers)
+  local numbers = tables.sorted_keys(self.last)
   for _, number in ipairs(numbers) do
     local p = self.last[number]
     self.last[number] = nil

@@ -9,6 +9,7 @@ local devices = require("click.devices.device")
 local files = require("lib.port.files")
 local stat = require("posix.sys.stat")
 local sysfs = require("lib.hardware.sysfs")
+local tables = require("core.lib.tables")
 
 local LONGEST = 20 -- letters of a ring's name
 
@@ -68,9 +69,7 @@ local OTHERS = {"NDESC", "NUMA_ZONE", "IQUEUE", "BLOCKING", "TIMEOUT", "VERBOSE"
   "FORCE_CREATE", "FORCE_LOOKUP", "NB_MBUF"}
 
 local function arguments()
-  local list = {}
-  for i, spec in ipairs(NAMES) do list[i] = spec end
-  return common.ignored(list, OTHERS)
+  return common.ignored(tables.copy(NAMES), OTHERS)
 end
 
 local FromDPDKRing = common.define_receiver{

@@ -30,6 +30,16 @@ local function set_tos(ip, tos)
   barrier()
 end
 
+-- Let the class set the bits of the TOS that aren't `kept`, to self.bits.
+local function set_bits(class, kept)
+  function class:process(p)
+    local ip = header_of(p)
+    if not ip then return nil, 1 end
+    set_tos(ip, bor(band(ip[TOS], kept), self.bits))
+    return p
+  end
+end
+
 -- SetIPDSCP ------------------------------------------------------------------------
 
 local SetIPDSCP = element.define{
@@ -40,17 +50,12 @@ local SetIPDSCP = element.define{
 
 function SetIPDSCP:configure(a)
   if a.DSCP > 0x3f then return self:error("diffserv code point out of range") end
-  self.dscp = lshift(a.DSCP, 2)
+  self.bits = lshift(a.DSCP, 2)
 end
 
 SetIPDSCP.handlers = {dscp = keywords.handler("DSCP", 1)}
 
-function SetIPDSCP:process(p)
-  local ip = header_of(p)
-  if not ip then return nil, 1 end
-  set_tos(ip, bor(band(ip[TOS], ECN), self.dscp))
-  return p
-end
+set_bits(SetIPDSCP, ECN)
 
 -- SetIPECN -------------------------------------------------------------------------
 
@@ -68,17 +73,12 @@ local ECN_WORDS = {
 function SetIPECN:configure(a)
   local ecn = ECN_WORDS[a.ECN]
   if not ecn then return self:error("bad ECN argument") end
-  self.ecn = ecn
+  self.bits = ecn
 end
 
 SetIPECN.handlers = {ecn = keywords.handler("ECN", 1)}
 
-function SetIPECN:process(p)
-  local ip = header_of(p)
-  if not ip then return nil, 1 end
-  set_tos(ip, bor(band(ip[TOS], DSCP), self.ecn))
-  return p
-end
+set_bits(SetIPECN, DSCP)
 
 -- MarkIPCE -------------------------------------------------------------------------
 

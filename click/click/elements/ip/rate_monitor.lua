@@ -12,6 +12,7 @@ local text_of = require("click.language.text")
 local time = require("click.rewriter.time")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
+local tables = require("core.lib.tables")
 
 local NETWORK, FORWARD_RATE, REVERSE_RATE =
   note.NETWORK_HEADER, note.FWD_RATE, note.REV_RATE
@@ -102,9 +103,7 @@ local function rate_text(rate)
 end
 
 local function look(self, level, prefix, lines, epoch)
-  local bytes = {}
-  for byte in pairs(level) do bytes[#bytes + 1] = byte end
-  table.sort(bytes)
+  local bytes = tables.sorted_keys(level)
   for _, byte in ipairs(bytes) do
     local counter = level[byte]
     catch_up(counter, epoch)

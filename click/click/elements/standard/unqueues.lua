@@ -176,9 +176,13 @@ function RatedUnqueue:task()
     return false
   end
   self.bucket:refill(self.router:steady())
-  if not self.bucket:contains(1) then return wait_for(self, 1) end
-  return run(self, math.min(self.burst, math.floor(self.bucket.n)))
+  if not self.bucket:contains(self.least) then return wait_for(self, self.least) end
+  return run(self, self:most())
 end
+
+-- The tokens that it begins with, and the packets that it then moves at once.
+RatedUnqueue.least = 1
+function RatedUnqueue:most() return math.min(self.burst, math.floor(self.bucket.n)) end
 
 local BandwidthRatedUnqueue = element.define{
   name = "BandwidthRatedUnqueue", extends = RatedUnqueue, in_bytes = true,
@@ -194,18 +198,8 @@ function BandwidthRatedUnqueue:cost(p)
   return self.on_wire and bytes + ethernet.OVERHEAD or bytes
 end
 
-function BandwidthRatedUnqueue:task()
-  self.runs = self.runs + 1
-  if not self.active then
-    self:unschedule()
-    return false
-  end
-  self.bucket:refill(self.router:steady())
-  if not self.bucket:contains(rated.MARGIN) then
-    return wait_for(self, rated.MARGIN)
-  end
-  return run(self, self.burst)
-end
+BandwidthRatedUnqueue.least = rated.MARGIN
+function BandwidthRatedUnqueue:most() return self.burst end
 
 -- After a delay ------------------------------------------------------------
 

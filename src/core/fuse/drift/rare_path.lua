@@ -13,6 +13,7 @@ jit.off(true, true)
 
 local ffi = require("ffi")
 local health = require("core.watch.health")
+local tables = require("core.lib.tables")
 
 local rare_path = {}
 
@@ -44,17 +45,10 @@ function Shape:stopped(linktype)
   end
 end
 
--- The apps' counters of packets that take a detour, by the apps' numbers.
-local function detours_of(region)
-  local counters = {}
-  for k, app in ipairs(region.app) do counters[k] = app.detours end
-  return counters
-end
-
 --- Learn which way the loops of the region, just made, are compiled for: region.shapes.
 function rare_path.follow(region)
   local events = #region.description.events
-  local detours = detours_of(region)
+  local detours = tables.field(region.app, "detours") -- counters, by the apps' numbers
   region.shapes = {}
   for i, f in ipairs(region.loop) do
     region.shapes[i] = setmetatable({counts = region.tally.counts, events = events,

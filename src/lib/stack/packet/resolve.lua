@@ -10,6 +10,7 @@ local operand = require("lib.stack.packet.operand")
 local registry = require("lib.stack.registry")
 local shapes = require("lib.stack.layout.packet")
 local walk = require("lib.stack.packet.walk")
+local tables = require("core.lib.tables")
 
 -- eth, innerEth, inner2Eth, ... (`used` counts)
 local function label_of(name, used)
@@ -72,9 +73,8 @@ return function (p, first)
   local shape = shapes.of_items(items)
   shape.arguments = {}
   for i, item in ipairs(items) do
-    local layout, with = item.layout, {}
-    for flag in pairs(layout.present) do with[#with + 1] = flag end
-    table.sort(with)
+    local layout = item.layout
+    local with = tables.sorted_keys(layout.present)
     shape.arguments[i] = {item.protocol.name, name = item.label,
       subType = layout.subtype, with = #with > 0 and with or nil,
       length = layout.variable and item.variable or nil}

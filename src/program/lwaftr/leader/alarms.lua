@@ -9,6 +9,7 @@ local objects = require("lib.observe.objects")
 local outside = require("core.outside.visitors")
 local shm = require("core.shm")
 local posix_time = require("posix.time")
+local tables = require("core.lib.tables")
 
 local M = {}
 
@@ -192,9 +193,7 @@ function Watcher:begin()
   self.watches = M.watches(self.queues, self.apps())
   if self.router.has_last_good then table.insert(self.watches, M.last_good()) end
   self.at = 0
-  local list = {}
-  for i, each in ipairs(self.watches) do list[i] = each.alarm end
-  self.list:declare(list, self.clock())
+  self.list:declare(tables.field(self.watches, "alarm"), self.clock())
 end
 
 local function sum(self, paths)

@@ -11,6 +11,7 @@ local Softwires = require("apps.lwaftr.softwires")
 local softwire = require("program.lwaftr.leader.softwire")
 local tree = require("program.lwaftr.leader.tree")
 local values = require("apps.lwaftr.conf_values")
+local tables = require("core.lib.tables")
 
 local change = {}
 
@@ -202,8 +203,7 @@ function change.add(router, path_text, text)
   end
   local added = reader.text(text, NAME, target.node, true)
   router:configure(tree.with(router.conf, target, schema, function (entries)
-    local all = {}
-    for key, entry in pairs(entries or {}) do all[key] = entry end
+    local all = tables.copy(entries)
     for key, entry in pairs(added) do
       if all[key] then
         failure.usage("%s '%s' is there already", target.node.name, tostring(key))

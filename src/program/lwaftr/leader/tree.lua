@@ -6,6 +6,7 @@
 local config = require("core.config")
 local failure = require("core.failure")
 local softwire = require("program.lwaftr.leader.softwire")
+local tables = require("core.lib.tables")
 
 local tree = {}
 
@@ -60,12 +61,6 @@ function tree.get(root, target)
   return value
 end
 
-local function shallow(t)
-  local copy = {}
-  for key, value in pairs(t or {}) do copy[key] = value end
-  return copy
-end
-
 -- Of a choice, such as a next hop's ip and mac, there is one.
 local function choose(node, copy, name)
   for _, field in ipairs(node.fields) do
@@ -76,13 +71,13 @@ end
 local function with(value, target, i, parent, change)
   local step = target.steps[i]
   if not step then return change(value) end
-  local copy, name = shallow(value), step.node.key_in_memory
+  local copy, name = tables.copy(value), step.node.key_in_memory
   if parent.one_of then choose(parent, copy, name) end
   if step.key == nil then
     copy[name] = with(copy[name], target, i + 1, step.node, change)
     return copy
   end
-  local entries = shallow(copy[name])
+  local entries = tables.copy(copy[name])
   local last = i == #target.steps
   if entries[step.key] == nil and not last then absent(target, step.name) end
   entries[step.key] = with(entries[step.key], target, i + 1, step.node, change)

@@ -4,6 +4,7 @@
 
 local port_kinds = require("lib.port.kinds")
 local shm = require("core.shm")
+local tables = require("core.lib.tables")
 
 local kinds = {}
 
@@ -58,9 +59,7 @@ end
 
 --- All names.
 function kinds.names()
-  local names = {}
-  for i, kind in ipairs(kinds.list) do names[i] = kind.name end
-  return names
+  return tables.field(kinds.list, "name")
 end
 
 --- The shell command that runs `command` (a shell command) where the kind's interfaces
