@@ -11,6 +11,7 @@ local affinity = require("core.cpus.affinity")
 local basic = require("apps.basic.basic_apps")
 local Fwd = require("apps.fwd.fwd").Fwd
 local Port = require("apps.port.port").Port
+local pair_graph = require("pair_graph")
 local RateLimiter = require("apps.rate_limiter.rate_limiter").RateLimiter
 
 local left, right, attack = ...
@@ -19,21 +20,7 @@ local PAUSE_S = 0.2
 local cpus = affinity.cpus()
 
 local function graph()
-  local c = config.new()
-  config.app(c, "left", Port, left)
-  config.app(c, "right", Port, right)
-  config.app(c, "tee", basic.Tee)
-  for i = 1, 3 do
-    config.app(c, "there" .. i, Fwd)
-    config.app(c, "back" .. i, Fwd)
-  end
-  for _, spec in ipairs{"left.output -> there1.input", "there1.output -> there2.input",
-      "there2.output -> tee.input", "tee.output -> there3.input",
-      "there3.output -> right.input", "right.output -> back1.input",
-      "back1.output -> back2.input", "back2.output -> back3.input",
-      "back3.output -> left.input"} do
-    config.link(c, spec)
-  end
+  local c = pair_graph(left, right)
   for i, port in ipairs(copies) do
     config.app(c, "copy" .. i, Port, port)
     config.link(c, ("tee.copy%d -> copy%d.input"):format(i, i))

@@ -16,30 +16,14 @@ local Fwd = require("apps.fwd.fwd").Fwd
 local health = require("core.watch.health")
 local pool = require("core.pool")
 local Port = require("apps.port.port").Port
+local pair_graph = require("pair_graph")
 local RateLimiter = require("apps.rate_limiter.rate_limiter").RateLimiter
 
 local left, right, spare, folder, seed, period = ...
 local cpus = affinity.cpus()
 math.randomseed(tonumber(seed))
 
-local function plain()
-  local c = config.new()
-  config.app(c, "left", Port, left)
-  config.app(c, "right", Port, right)
-  config.app(c, "tee", basic.Tee)
-  for i = 1, 3 do
-    config.app(c, "there" .. i, Fwd)
-    config.app(c, "back" .. i, Fwd)
-  end
-  for _, spec in ipairs{"left.output -> there1.input", "there1.output -> there2.input",
-      "there2.output -> tee.input", "tee.output -> there3.input",
-      "there3.output -> right.input", "right.output -> back1.input",
-      "back1.output -> back2.input", "back2.output -> back3.input",
-      "back3.output -> left.input"} do
-    config.link(c, spec)
-  end
-  return c
-end
+local function plain() return pair_graph(left, right) end
 
 -- A port that gets a copy of what passes, and whose packets end.
 local function copy_to(c, name, port)

@@ -10,8 +10,7 @@ import threading
 import pytest
 
 from helpers.command import PERIGEE, running, wait_until
-from helpers.network import veth
-from test_click_streams import compare
+from test_click_streams import compare, hosts  # noqa: F401
 
 PORT, TIMEOUT = 8000, 100
 WORD = b"attack"
@@ -81,15 +80,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         """Says nothing."""
-
-
-@pytest.fixture
-def hosts(namespace):
-    a, middle, b = namespace("a"), namespace("m"), namespace("b")
-    for host, iface, address in (a, "left", 1), (b, "right", 2):
-        veth(middle, iface, host, "net", offloads=False)
-        host.ip("address", "add", f"10.0.0.{address}/24", "dev", "net")
-    return a, middle, b
 
 
 class Serving:

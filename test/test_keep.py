@@ -16,16 +16,12 @@ import time
 import pytest
 
 from helpers.command import PERIGEE, ROOT, run, running, wait_until
+from helpers.failover import CHUNK, INSIDE, NAT, OUTSIDE, pass_on
 from helpers.network import Namespace, veth
 
-INSIDE, OUTSIDE = "10.0.0.5", "192.0.2.254"
-CHUNK, CHUNKS = bytes(range(256)) * 64, 20
+CHUNKS = 20
 MUTANTS = 100000 if os.environ.get("PERIGEE_LONG") else 500
 KILLS = 1000 if os.environ.get("PERIGEE_LONG") else 8
-# Ports in order: without what was kept a connection would get another one.
-NAT = (ROOT / "examples/click/nat.click").read_text().replace(
-    "nat :: IPRewriter(pattern outside 1024-65535 ", "nat :: IPRewriter(pattern outside 1024-65535# ")
-assert "65535#" in NAT
 
 
 @pytest.fixture
@@ -79,22 +75,6 @@ class Net:
                 with pytest.raises(ConnectionResetError):
                     server.recv(1)
         return client, server
-
-
-def pass_on(client, server, router):
-    """Send a chunk from one end to the other."""
-    client.sendall(CHUNK)
-    got = b""
-    while len(got) < len(CHUNK):
-        try:
-            data = server.recv(len(CHUNK) - len(got))
-        except TimeoutError:
-            router.read()
-            pytest.fail(f"{len(got)} bytes of {len(CHUNK)} came; the router said "
-                        f"{router.said}")
-        assert data, router.said
-        got += data
-    assert got == CHUNK
 
 
 def kill(router):

@@ -127,12 +127,19 @@ class Net:
         return client, server
 
 
-def pass_on(client, server):
+def pass_on(client, server, router=None):
+    """Send a chunk from one end to the other; a failure says what the router has said."""
     client.sendall(CHUNK)
     got = b""
     while len(got) < len(CHUNK):
-        data = server.recv(len(CHUNK) - len(got))
-        assert data
+        try:
+            data = server.recv(len(CHUNK) - len(got))
+        except TimeoutError:
+            if router:
+                router.read()
+            pytest.fail(f"{len(got)} bytes of {len(CHUNK)} came; the router said "
+                        f"{router and router.said}")
+        assert data, router and router.said
         got += data
     assert got == CHUNK
 

@@ -5,6 +5,7 @@ local ICMPEcho = require("apps.ipv4.echo").ICMPEcho
 local checksum = require("net.checksum.checksum")
 local ffi = require("ffi")
 local testing = require("testing.harness")
+local packet_bytes = require("testing.packet_bytes")
 
 local ENDS = {"north", "south"}
 local US, THEM = "\2\0\0\0\0\1", "\2\0\0\0\0\2"
@@ -18,9 +19,7 @@ local function app()
   return testing.app(ICMPEcho, {address = "\10\0\0\1"}, ENDS, ENDS)
 end
 
-local function changed(at, bytes)
-  return PING:sub(1, at) .. bytes .. PING:sub(at + #bytes + 1)
-end
+local function changed(at, bytes) return packet_bytes.changed(PING, at, bytes) end
 
 local function sum(text) return checksum.of(ffi.cast("const char *", text), #text) end
 

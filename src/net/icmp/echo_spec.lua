@@ -3,6 +3,9 @@
 
 local ffi = require("ffi")
 local echo = require("net.icmp.echo")
+local packet_bytes = require("testing.packet_bytes")
+
+local changed = packet_bytes.changed
 
 local function hex(digits)
   return (digits:gsub("%s", ""):gsub("%x%x", function (d)
@@ -29,10 +32,6 @@ local OF_ZEROS = hex[[020000000002 020000000001 0800 4500001c 00010000 400166de
   0a000001 0a000002 0000ffff 00000000]]
 
 local frame = ffi.new("uint8_t[128]")
-
-local function changed(text, at, bytes)
-  return text:sub(1, at) .. bytes .. text:sub(at + #bytes + 1)
-end
 
 local function find(text, request)
   ffi.copy(frame, text)

@@ -4,6 +4,9 @@
 
 local C = require("core.declare")("net/icmp/icmp.h")
 local ffi = require("ffi")
+local packet_bytes = require("testing.packet_bytes")
+
+local changed = packet_bytes.changed
 
 local function hex(digits)
   return (digits:gsub("%s", ""):gsub("%x%x", function (d)
@@ -26,10 +29,6 @@ local function buffer(text)
   local b = ffi.new("uint8_t[?]", #text)
   ffi.copy(b, text, #text)
   return b
-end
-
-local function changed(text, at, bytes)
-  return text:sub(1, at) .. bytes .. text:sub(at + #bytes + 1)
 end
 
 local out = ffi.new("uint8_t[256]")

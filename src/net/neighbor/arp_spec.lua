@@ -3,6 +3,9 @@
 
 local ffi = require("ffi")
 local arp = require("net.neighbor.arp")
+local packet_bytes = require("testing.packet_bytes")
+
+local changed = packet_bytes.changed
 
 local US, THEM, ALL = "\2\0\0\0\0\1", "\2\0\0\0\0\2", ("\255"):rep(6)
 local OUR_IP, THEIR_IP = "\10\0\0\1", "\10\0\0\2"
@@ -18,10 +21,6 @@ local frame = ffi.new("uint8_t[64]")
 local function operation(text)
   ffi.copy(frame, text)
   return arp.operation(frame, #text)
-end
-
-local function changed(text, at, bytes)
-  return text:sub(1, at) .. bytes .. text:sub(at + #bytes + 1)
 end
 
 describe("net.neighbor.arp", function ()

@@ -6,6 +6,9 @@ local ffi = require("ffi")
 local ip6 = require("net.ip.ip6")
 local nd = require("net.neighbor.nd")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
+
+local changed = packet_bytes.changed
 
 local function hex(digits)
   return (digits:gsub("%s", ""):gsub("%x%x", function (d)
@@ -42,10 +45,6 @@ local function bytes_of(p)
 end
 
 local frame = ffi.new("uint8_t[256]")
-
-local function changed(text, at, bytes)
-  return text:sub(1, at) .. bytes .. text:sub(at + #bytes + 1)
-end
 
 -- What kind() says of the frame, and read() if it is a message; with the right checksum
 -- and length, unless they are to stay.

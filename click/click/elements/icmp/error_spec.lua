@@ -3,6 +3,9 @@ local click = require("testing.click")
 local ffi = require("ffi")
 local note = require("click.note")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
+
+local changed = packet_bytes.changed
 
 -- Scapy: IP(src="10.0.0.9", dst="192.0.2.1", ttl=1)/UDP(sport=1, dport=2)/"data"
 local UDP = "\69\0\0\32\0\1\0\0\1\17\237\194\10\0\0\9\192\0\2\1\0\1\0\2\0\12\91\6data"
@@ -15,10 +18,6 @@ local function about(text, change)
   p.note32[note.DST_IP] = 0x04030201
   if change then change(p) end
   return p
-end
-
-local function changed(text, at, bytes)
-  return text:sub(1, at) .. bytes .. text:sub(at + #bytes + 1)
 end
 
 -- Sum of the 16-bit words, folded: 0xffff where it holds its own checksum.

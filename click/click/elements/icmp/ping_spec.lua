@@ -3,6 +3,7 @@ local click = require("testing.click")
 local ffi = require("ffi")
 local note = require("click.note")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
 
 -- Scapy: IP(src="10.0.0.9", dst="10.0.0.1", id=7, flags="DF", ttl=9) /
 --   ICMP(type=8, id=3, seq=4) / "data!"
@@ -13,10 +14,7 @@ local ANSWER = "\69\0\0\33\0\7\0\0\255\1\167\203\10\0\0\1\10\0\0\9"
   .. "\0\0\6\54\0\3\0\4data!"
 
 local function noted(text)
-  local p = packet.from_string(text)
-  note.clear(p)
-  p.note16[note.NETWORK_HEADER] = p.data_off
-  p.note16[note.TRANSPORT_HEADER] = p.data_off + 20
+  local p = packet_bytes.noted(text, 20)
   p.note8[note.PAINT] = 5
   return p
 end

@@ -3,6 +3,7 @@ local click = require("testing.click")
 local ffi = require("ffi")
 local note = require("click.note")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
 
 -- Scapy: IP(src="10.0.0.1", dst="10.0.0.2")/UDP(sport=1, dport=2)/"data!"
 local UDP = "\69\0\0\33\0\1\0\0\64\17\102\201\10\0\0\1\10\0\0\2"
@@ -12,10 +13,7 @@ local TCP = "\69\0\0\45\0\1\0\0\64\6\102\200\10\0\0\1\10\0\0\2\0\1\0\2\0\0\0\3\0
   .. "\80\2\32\0\130\14\0\0data!"
 
 local function noted(text, address)
-  local p = packet.from_string(text)
-  note.clear(p)
-  p.note16[note.NETWORK_HEADER] = p.data_off
-  p.note16[note.TRANSPORT_HEADER] = p.data_off + 20
+  local p = packet_bytes.noted(text, 20)
   if address then ffi.copy(p.note8 + 4 * note.DST_IP, address, 4) end
   return p
 end

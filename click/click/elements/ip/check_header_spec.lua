@@ -3,15 +3,14 @@ local bit = require("bit")
 local click = require("testing.click")
 local note = require("click.note")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
+
+local changed = packet_bytes.changed
 
 -- Scapy: IP(src="10.0.0.1", dst="192.0.2.9", proto=9)/"data"
 local GOOD = "\69\0\0\24\0\1\0\0\64\9\174\210\10\0\0\1\192\0\2\9"
 -- the same with options=[IPOption_NOP()] * 3 + [IPOption_EOL()]
 local OPTIONS = "\70\0\0\28\0\1\0\0\64\9\171\205\10\0\0\1\192\0\2\9\1\1\1\0"
-
-local function changed(text, at, byte)
-  return text:sub(1, at) .. string.char(byte) .. text:sub(at + 2)
-end
 
 -- With the checksum made right.
 local function summed(text)

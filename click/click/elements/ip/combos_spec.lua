@@ -2,15 +2,14 @@
 local click = require("testing.click")
 local note = require("click.note")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
 
 -- Scapy: IP(src="10.0.0.1", dst="192.0.2.9", proto=9)/"data"
 local PLAIN = "\69\0\0\24\0\1\0\0\64\9\174\210\10\0\0\1\192\0\2\9data"
 local EXPIRING = "\69\0\0\24\0\1\0\0\1\9\237\210\10\0\0\1\192\0\2\9data"
 
 local function noted(text, change)
-  local p = packet.from_string(text)
-  note.clear(p)
-  p.note16[note.NETWORK_HEADER] = p.data_off
+  local p = packet_bytes.noted(text)
   if change then change(p) end
   return p
 end

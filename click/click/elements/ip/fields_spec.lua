@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
-local note = require("click.note")
-local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
 
 -- Scapy: IP(src="10.0.0.1", dst="192.0.2.9", proto=9)/"data"; tos=
 local function of(tos, sum_high, sum_low)
@@ -11,12 +10,7 @@ end
 local TOS0, TOS1, TOS2, TOS3 =
   of(0, 174, 210), of(1, 174, 209), of(2, 174, 208), of(3, 174, 207)
 
-local function noted(text, network)
-  local p = packet.from_string(text)
-  note.clear(p)
-  p.note16[note.NETWORK_HEADER] = network or p.data_off
-  return p
-end
+local function noted(text, network) return packet_bytes.noted(text, nil, network) end
 
 local function out(config, text)
   local unit = click.unit(config)

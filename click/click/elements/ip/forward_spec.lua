@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
 local note = require("click.note")
-local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
+
+local changed, is_sound = packet_bytes.changed, packet_bytes.is_sound
 
 -- Scapy: IP(src="10.0.0.1", dst="192.0.2.9", proto=9)/"data"
 local PLAIN = "\69\0\0\24\0\1\0\0\64\9\174\210\10\0\0\1\192\0\2\9data"
@@ -14,25 +16,9 @@ local TIMES = "\72\0\0\37\0\1\0\0\64\9\26\192\10\0\0\1\10\0\0\2"
   .. "\68\12\5\1\0\0\0\0\0\0\0\0data!"
 
 local function noted(text, change)
-  local p = packet.from_string(text)
-  note.clear(p)
-  p.note16[note.NETWORK_HEADER] = p.data_off
+  local p = packet_bytes.noted(text)
   if change then change(p) end
   return p
-end
-
-local function changed(text, at, ...)
-  local bytes = string.char(...)
-  return text:sub(1, at) .. bytes .. text:sub(at + #bytes + 1)
-end
-
--- Is the header's checksum right?
-local function is_sound(text)
-  local total = 0
-  for i = 1, text:byte(1) % 16 * 4, 2 do
-    total = total + text:byte(i) * 256 + text:byte(i + 1)
-  end
-  return total % 65535 == 0
 end
 
 describe("DecIPTTL", function ()

@@ -2,28 +2,18 @@
 local click = require("testing.click")
 local note = require("click.note")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
 
 -- A packet of so many bytes of payload, of which the n-th is n.
 local function of(n, flags, options)
   local payload, total = {}, 20 + #(options or "") + n
   for i = 1, n do payload[i] = string.char(i % 256) end
-  local p = packet.from_string(string.char(0x45 + #(options or "") / 4) .. "\0"
+  local p = packet_bytes.noted(string.char(0x45 + #(options or "") / 4) .. "\0"
     .. string.char(math.floor(total / 256), total % 256) .. "\0\9"
     .. (flags or "\0\0") .. "\64\17\0\0\10\0\0\1\10\0\0\2" .. (options or "")
-    .. table.concat(payload))
-  note.clear(p)
-  p.note16[note.NETWORK_HEADER] = p.data_off
-  p.note16[note.TRANSPORT_HEADER] = p.data_off + 20
+    .. table.concat(payload), 20)
   p.note8[note.PAINT] = 7
   return p
-end
-
-local function sum_is_right(text)
-  local total = 0
-  for i = 1, text:byte(1) % 16 * 4, 2 do
-    total = total + text:byte(i) * 256 + text:byte(i + 1)
-  end
-  return total % 65535 == 0
 end
 
 -- {offset, more, payload} of fragments, whose headers are sound.
@@ -32,7 +22,7 @@ local function parts(out)
   for i, result in ipairs(out) do
     local text = result[2]
     local header, flags = text:byte(1) % 16 * 4, text:byte(7) * 256 + text:byte(8)
-    assert.is_true(sum_is_right(text))
+    assert.is_true(packet_bytes.is_sound(text))
     assert.equal(#text, text:byte(3) * 256 + text:byte(4))
     list[i] = {flags % 0x2000 * 8, flags >= 0x2000 and flags < 0x4000,
                #text - header}

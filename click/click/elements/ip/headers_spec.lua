@@ -3,12 +3,9 @@ local click = require("testing.click")
 local ffi = require("ffi")
 local note = require("click.note")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
 
-local function blank(text)
-  local p = packet.from_string(text)
-  note.clear(p)
-  return p
-end
+local blank = packet_bytes.blank
 
 describe("MarkIPHeader", function ()
   it("notes the header and what is behind it", function ()

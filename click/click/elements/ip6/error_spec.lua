@@ -3,6 +3,9 @@ local click = require("testing.click")
 local ffi = require("ffi")
 local note = require("click.note")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
+
+local changed = packet_bytes.changed
 
 local A = "\32\1\13\184\0\0\0\0\0\0\0\0\0\0\0\1"
 local B = "\32\1\13\184\0\0\0\0\0\0\0\0\0\0\0\2"
@@ -11,17 +14,10 @@ local ME = "\32\1\13\184\0\0\0\0\0\0\0\0\0\0\0\9"
 local UDP = "\96\0\0\0\0\12\17\9" .. A .. B .. "\0\1\0\2\0\12\203\155data"
 
 local function about(text, change)
-  local p = packet.from_string(text)
-  note.clear(p)
-  p.note16[note.NETWORK_HEADER] = p.data_off
+  local p = packet_bytes.noted(text)
   ffi.copy(p.note8 + note.DST_IP6, ME:sub(1, 15) .. "\7", 16)
   if change then change(p) end
   return p
-end
-
-local function changed(text, at, ...)
-  local bytes = string.char(...)
-  return text:sub(1, at) .. bytes .. text:sub(at + #bytes + 1)
 end
 
 local function out(config, text, change)

@@ -3,6 +3,9 @@ local click = require("testing.click")
 local ffi = require("ffi")
 local note = require("click.note")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
+
+local changed = packet_bytes.changed
 
 -- Scapy: IPv6(src="2001:db8::1", dst="2001:db8::2", hlim=9) / UDP(sport=1, dport=2) /
 --   "data"
@@ -16,11 +19,6 @@ local function noted(text, offset)
   p.note16[note.NETWORK_HEADER] = p.data_off + (offset or 0)
   p.note16[note.TRANSPORT_HEADER] = p.data_off + (offset or 0) + 40
   return p
-end
-
-local function changed(text, at, ...)
-  local bytes = string.char(...)
-  return text:sub(1, at) .. bytes .. text:sub(at + #bytes + 1)
 end
 
 local function annotation(p) return ffi.string(p.note8 + note.DST_IP6, 16) end

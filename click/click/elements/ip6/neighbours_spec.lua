@@ -3,6 +3,9 @@ local click = require("testing.click")
 local ffi = require("ffi")
 local note = require("click.note")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
+
+local changed = packet_bytes.changed
 
 local A = "\32\1\13\184\0\0\0\0\0\0\0\0\0\0\0\1"
 local B = "\32\1\13\184\0\0\0\0\0\0\0\0\0\0\0\2"
@@ -15,11 +18,6 @@ local QUESTION = "\51\51\255\0\0\2" .. MAC_A .. "\134\221\96\0\0\0\0\32\58\255" 
 --   ICMPv6ND_NA(R=1, S=1, O=0, tgt=B) / ICMPv6NDOptDstLLAddr(lladdr=MAC_B)
 local ANSWER = MAC_A .. MAC_B .. "\134\221\96\0\0\0\0\32\58\255" .. B .. A
   .. "\136\0\42\113\192\0\0\0" .. B .. "\2\1" .. MAC_B
-
-local function changed(text, at, ...)
-  local bytes = string.char(...)
-  return text:sub(1, at) .. bytes .. text:sub(at + #bytes + 1)
-end
 
 local function to(address, text)
   local p = packet.from_string(text or "ip6")

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
-local note = require("click.note")
-local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
+
+local changed = packet_bytes.changed
 
 -- Scapy: IP(src="10.0.0.1", dst="10.0.0.2")/TCP(sport=1, dport=2, seq=3, ack=4)/"data!"
 local TCP = "\69\0\0\45\0\1\0\0\64\6\102\200\10\0\0\1\10\0\0\2\0\1\0\2\0\0\0\3\0\0\0\4"
@@ -13,17 +14,7 @@ local UDP = "\69\0\0\33\0\1\0\0\64\17\102\201\10\0\0\1\10\0\0\2"
 local ROUTED = "\72\0\0\45\0\1\0\0\64\17\213\157\10\0\0\1\10\0\0\2"
   .. "\131\11\4\10\0\0\3\10\0\0\4\0\0\1\0\2\0\13\242\9data!"
 
-local function noted(text, network)
-  local p = packet.from_string(text)
-  note.clear(p)
-  p.note16[note.NETWORK_HEADER] = network or p.data_off
-  return p
-end
-
-local function changed(text, at, ...)
-  local bytes = string.char(...)
-  return text:sub(1, at) .. bytes .. text:sub(at + #bytes + 1)
-end
+local function noted(text, network) return packet_bytes.noted(text, nil, network) end
 
 -- What the unit drops each of these for; "" if it lets it pass.
 local function reasons(unit, packets)

@@ -2,17 +2,15 @@
 local click = require("testing.click")
 local note = require("click.note")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
+
+local changed = packet_bytes.changed
 
 -- Scapy, as in check_spec.lua.
 local TCP = "\69\0\0\45\0\1\0\0\64\6\102\200\10\0\0\1\10\0\0\2\0\1\0\2\0\0\0\3\0\0\0\4"
   .. "\80\2\32\0\130\14\0\0data!"
 local UDP = "\69\0\0\33\0\1\0\0\64\17\102\201\10\0\0\1\10\0\0\2"
   .. "\0\1\0\2\0\13\242\11data!"
-
-local function changed(text, at, ...)
-  local bytes = string.char(...)
-  return text:sub(1, at) .. bytes .. text:sub(at + #bytes + 1)
-end
 
 -- What comes out for the packet, if anything does; and by which output.
 local function out(config, text, options)

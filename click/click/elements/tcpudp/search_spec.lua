@@ -2,12 +2,9 @@
 local click = require("testing.click")
 local note = require("click.note")
 local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
 
-local function blank(text)
-  local p = packet.from_string(text)
-  note.clear(p)
-  return p
-end
+local blank = packet_bytes.blank
 
 describe("Search", function ()
   it("strips all to the pattern's end, and counts", function ()

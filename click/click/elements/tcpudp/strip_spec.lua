@@ -1,16 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
-local note = require("click.note")
-local packet = require("core.packet")
+local packet_bytes = require("testing.packet_bytes")
 
 -- An IP header, of which only the protocol counts, and what is behind it.
 local function noted(protocol, text)
-  local p = packet.from_string("\69" .. ("x"):rep(8) .. string.char(protocol)
-    .. ("x"):rep(10) .. text)
-  note.clear(p)
-  p.note16[note.NETWORK_HEADER] = p.data_off
-  p.note16[note.TRANSPORT_HEADER] = p.data_off + 20
-  return p
+  return packet_bytes.noted("\69" .. ("x"):rep(8) .. string.char(protocol)
+    .. ("x"):rep(10) .. text, 20)
 end
 
 describe("StripTransportHeader", function ()
