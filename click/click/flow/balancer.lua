@@ -78,10 +78,15 @@ local function folded(list, n)
   return list[bxor(rshift(n, 16), band(n, 0xffff)) % #list + 1]
 end
 
-function choose.hash(self, _, ends)
+--- FastClick's hash of a flow's addresses and ports (IPFlowID::hashcode), 32 bits.
+function balancer.flow_hash(ends)
   local s, d = swap16(ends.sport), swap16(ends.dport)
   local h = bxor(rol(ends.source, s % 16 + 1), rol(ends.destination, 31 - d % 16))
-  return folded(self.active, bxor(h, bor(lshift(d, 16), s)))
+  return bxor(h, bor(lshift(d, 16), s))
+end
+
+function choose.hash(self, _, ends)
+  return folded(self.active, balancer.flow_hash(ends))
 end
 
 function choose.hash_crc(self, _, ends) return folded(self.active, crc(ends)) end

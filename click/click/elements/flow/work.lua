@@ -3,21 +3,18 @@
 -- how flows are best divided among cores. It finds flows by itself. C does the work
 -- (native/work.c).
 
-local areas = require("click.flow.areas")
 local ffi = require("ffi")
 
 local element = require("click.element")
-local flow = require("net.flow.flow")
 local note = require("click.note")
+local own_table = require("click.flow.own_table")
 
 local C = require("core.declare")("native/work.h")
 
 local cast = ffi.cast
-local manage, work_with = areas.pg_flow_manage, C.pg_work_flow
-local FLOW_ID, NETWORK_HEADER = note.FLOW_ID, note.NETWORK_HEADER
-local HEAD = ffi.sizeof("struct click_flow_head")
+local work_with = C.pg_work_flow
+local NETWORK_HEADER = note.NETWORK_HEADER
 local LARGEST, NUMBER = 2 ^ 26, 4
-local bytes_pointer = ffi.typeof("uint8_t *")
 local number_pointer = ffi.typeof("uint32_t *")
 
 local function times(name, default)
@@ -62,25 +59,7 @@ function FlowWorkPackage:configure(a)
     work.bytes, self.order = 0, -1
     return
   end
-  self.table = flow.new{
-    key = ffi.typeof("struct click_flow_id"), limit = a.TABLE_SIZE,
-    value = ffi.typeof(("struct { uint64_t tag; uint8_t area[%d]; }"):format(
-      math.ceil((NUMBER + a.F) / 8) * 8)),
-  }
-  self.native = ffi.new("struct click_flow_manager")
-  self.native.table = self.table.table
-end
-
--- The number of the packet's flow, which isn't noted: that is another's to do.
-local function number_of(self, p)
-  local noted = p.note32[FLOW_ID]
-  local number = manage(self.native, p, 0)
-  p.note32[FLOW_ID] = noted
-  if number == 0 and not self.told then
-    self.told = true
-    self:say("Cannot add key (have %d items)!", self.table:count())
-  end
-  return number
+  self.table = own_table.new(a.TABLE_SIZE, NUMBER + a.F)
 end
 
 -- Is it in its flow's order? `area` begins with the number before.
@@ -93,16 +72,18 @@ local function see_order(self, p, area, first)
 end
 
 function FlowWorkPackage:process(p, i)
-  local native = self.native
-  if not native then
+  if not self.table then
     work_with(self.work, nil, nil, 0, false)
     return p, i
   end
-  local number = number_of(self, p)
-  if number <= 0 then return p, i end
-  local first = native.added ~= 0
-  local records = self.table.table.records
-  local area = cast(bytes_pointer, records.record) + number * records.size + HEAD
+  local area, first = self.table:area(p)
+  if not area then
+    if first == "full" and not self.told then
+      self.told = true
+      self:say("Cannot add key (have %d items)!", self.table:count())
+    end
+    return p, i
+  end
   if self.order >= 0 then see_order(self, p, area, first) end
   local at = p.note16[NETWORK_HEADER] - p.data_off
   work_with(self.work, area + NUMBER, p.data + at, p.length - at, first)

@@ -32,7 +32,8 @@ describe("FlowWorkPackage", function ()
     assert.equal(16, w.table:count())
     assert.matches("Cannot add key (have 16 items)!", table.concat(r.said, "\n"), 1,
       true)
-    local record = w.table.table.records.record + w.table.table.records.size
+    local records = w.table.table.table.records
+    local record = records.record + records.size
     assert.same({69, 0}, {record[28], record[29]}) -- an IPv4 header
     r:close()
   end)
