@@ -198,7 +198,7 @@ lint: libraries
 	$(CC) $(CFLAGS) -Werror -fsyntax-only $(SOURCES) $(wildcard bench/native/*.c test/native/*.c)
 
 # What Lua reads of the C headers (core.declare).
-DECLARATIONS := src/native/api.h src/native/kernels.h src/native/ports.h src/native/log.h \
+DECLARATIONS := src/native/api.h src/native/files.h src/native/kernels.h src/native/ports.h src/native/log.h \
   src/net/address/text.h src/net/checksum/checksum.h src/net/fdb/fdb.h src/net/flow/flow.h src/net/flow/numbers.h src/net/flow/shared.h src/net/metering/metering.h src/net/keep/keep.h src/net/keep/former.h src/net/neighbor/neighbor.h src/net/replica/replica.h src/net/fragment/fragment.h src/net/icmp/icmp.h src/net/route/route.h \
   src/net/ip/transport.h src/net/stream/stream.h src/native/passed.h \
   src/net/rate/schedule.h src/net/rate/pacer.h src/net/classify/rules.h src/native/threads.h src/net/tcp/connection.h \

@@ -8,6 +8,7 @@
 -- method that the engine would call: the names in RESERVED.
 
 local arguments = require("click.arguments")
+local C = require("core.native")
 
 local element = {}
 
@@ -168,6 +169,12 @@ function Base:warning(fmt, ...) self.router:complain(self, "warning", fmt, ...) 
 --- Print a line on stderr.
 function Base:say(fmt, ...)
   self.router:say(select("#", ...) > 0 and fmt:format(...) or fmt)
+end
+
+--- Say what couldn't be read or written while it runs; the exit status tells, too.
+function Base:failed_to(problem)
+  C.pg_note_failure()
+  self:say("%s :: %s: %s", self.name, self.class.name, problem)
 end
 
 --- Call self:task() once in each breath from now on.

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the C shim and Lua share of packets, links and the engine. core.native
- * hands this very file, kernels.h and ports.h to LuaJIT's ffi.cdef, so they
+ * hands this very file, files.h, kernels.h and ports.h to LuaJIT's ffi.cdef, so they
  * hold plain declarations only: no macros, no inline functions. layout.c
  * asserts that struct packet is on rte_mbuf.
  */
 #pragma once
 
+#include "files.h"
 #include "kernels.h"
 #include "ports.h"
 
@@ -272,10 +273,6 @@ double pg_run_delay(void);
 /* memory.c */
 void *pg_dma_alloc(uint64_t bytes, uint64_t align, uint64_t *physical);
 uint64_t pg_physical(const void *address);
-
-/* files.c */
-void pg_file_uses(int fd, bool writes);
-int pg_file_create(const char *path, int flags, bool anew);
 
 /* shm.c */
 enum { SHM_OPEN, SHM_RESERVE, SHM_NAME }; /* what is done with such a file, in turn */

@@ -8,6 +8,7 @@ local division = require("click.threads.division")
 local ends = require("apps.click.ends")
 local errors = require("click.errors")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local graph = require("click.router.graph")
 local language = require("click.language")
 local registry = require("click.registry")
@@ -19,11 +20,8 @@ local part = {}
 local function find_class(name) return ends.find(name) or registry.find(name) end
 
 local function read_file(path, name)
-  local file, problem = io.open(path)
-  local text = file and file:read("*a")
-  if file then file:close() end
-  return text or failure.usage("app '%s': %s", name,
-    problem or path .. ": it can't be read")
+  local text, problem = files.text(path)
+  return text or failure.usage("app '%s': %s", name, problem)
 end
 
 --- The text of the configuration that `arg` names, and what messages call it.

@@ -2,7 +2,6 @@
 -- Files that elements write lines to. What can't be written (a full disk) is said once;
 -- the element goes on, and the exit status reports it.
 
-local C = require("core.native")
 local files = require("core.lib.files")
 
 local text_file = {}
@@ -20,9 +19,7 @@ end
 local function complain(self, problem)
   if self.failed then return end
   self.failed = true
-  C.pg_note_failure()
-  local e = self.element
-  e:say("%s :: %s: can't write %s: %s", e.name, e.class.name, self.name, problem)
+  self.element:failed_to(("can't write %s: %s"):format(self.name, problem))
 end
 
 --- Write these texts.

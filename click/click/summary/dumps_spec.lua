@@ -141,6 +141,39 @@ echo
     packet.free(list[1])
   end)
 
+  it("ends where its lines or records can't be read", function ()
+    local function said(text)
+      local list, complaints = dumps.packets("!data link\n" .. text)
+      for _, p in ipairs(list) do packet.free(p) end
+      return #list, complaints[1]
+    end
+    local record = "\0\0\0\5\7"
+    assert.same({2}, {said("!binary\n" .. record .. record)})
+    for _, rest in ipairs{"\0", "\0\0\0\5", "\0\0\0\9abcd"} do
+      assert.same({1, "<data>:record 2: error: the last binary record is cut off"},
+        {said("!binary\n" .. record .. rest)})
+    end
+    local file = require("testing.damage").temporary_file()
+    local f = io.open(file, "w")
+    f:write("!data link\n1\n", ("2"):rep(2 ^ 20 + 1), "\n3\n")
+    f:close()
+    local lines, problems, seen = Lines.open(file), {}, 0
+    local reader = Reader.new(lines, {}, {say = function (_, mark, text)
+      problems[#problems + 1] = mark:match("[^:]*$") .. ": " .. text
+    end})
+    reader:begin()
+    repeat
+      local p, ended = reader:next()
+      if p then
+        seen = seen + 1
+        packet.free(p)
+      end
+    until ended
+    lines:close()
+    os.remove(file)
+    assert.same({1, {"3: a line has more than a megabyte"}}, {seen, problems})
+  end)
+
   it("may be read again and again", function ()
     local reader = Reader.new(Lines.of_text("!data link\n1\n2\n"), {},
       {times = 2, say = error})

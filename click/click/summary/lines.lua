@@ -45,7 +45,7 @@ function Lines.of_text(text)
 end
 
 local function take_line(self)
-  if self.file then return self.file:read("*l") end
+  if self.file then return files.line(self.file) end
   if self.at > #self.text then return nil end
   local line, behind = self.text:match("^([^\n]*)\n?()", self.at)
   self.at = behind
@@ -69,17 +69,21 @@ function Lines:next()
   end
   self.number = self.number + 1
   if not self.binary then
-    local line = take_line(self)
+    local line, problem = take_line(self)
+    if problem then return nil, problem end
     return line and line:gsub("\r$", ""), false
   end
   local head = take_bytes(self, 4)
-  if not head or #head < 4 then return nil end
+  if not head then return nil end
+  if #head < 4 then return nil, "the last binary record is cut off" end
   local a, b, c, d = head:byte(1, 4)
   local length = ((a % 128 * 256 + b) * 256 + c) * 256 + d
   if length < 4 then return nil, "binary record too short" end
   if length > RECORD_MOST then return nil, "binary record too long" end
   local record = take_bytes(self, length - 4)
-  if not record or #record < length - 4 then return nil end
+  if #(record or "") < length - 4 then
+    return nil, "the last binary record is cut off"
+  end
   if a >= 128 then return (record:gsub("%z+$", "")), false end
   return record, true
 end

@@ -6,6 +6,7 @@
 -- and "!" with other words, are remarks.
 
 local arguments = require("click.arguments")
+local C = require("core.native")
 local Builder = require("click.summary.builder")
 local fields = require("click.summary.fields")
 local names = require("click.classification.ip.names")
@@ -31,6 +32,12 @@ end
 
 local function say(self, kind, format, ...)
   self.options.say(kind, self.lines:landmark(), format:format(...))
+end
+
+-- The rest of the lines can't be read: the exit status tells, too.
+local function broken(self, problem)
+  C.pg_note_failure()
+  say(self, "error", "%s", problem)
 end
 
 -- What the lines with "!" say -------------------------------------------------------
@@ -234,7 +241,10 @@ function Reader:next()
     local before = self.again ~= 0 and not self.first and self.lines:mark()
     local line, is_record = self.lines:next()
     if not line then
-      if is_record then say(self, "error", "%s", is_record) end
+      if is_record then
+        broken(self, is_record)
+        return nil, true
+      end
       if ended(self) then return nil, true end
     elseif is_record or line ~= "" and not line:find("^[!#]") then
       self.first = self.first or before

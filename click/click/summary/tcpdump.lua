@@ -198,9 +198,17 @@ end
 
 --- The next packet. Nil if the line isn't one; the second result is true at the end.
 function Reader:next()
-  local line
-  repeat line = self.lines:next() until line ~= "" and not (line or ""):find("^#")
-  if not line then return nil, true end
+  local line, problem
+  repeat
+    line, problem = self.lines:next()
+  until line ~= "" and not (line or ""):find("^#")
+  if not line then
+    if problem then
+      C.pg_note_failure()
+      self.options.say("error", self.lines:landmark(), problem)
+    end
+    return nil, true
+  end
   local p = build(self, line)
   if not p and not self.complained and line:find("%S") then
     self.complained = true

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Where the configuration on a command line comes from, and where text goes to.
 
+local files = require("core.lib.files")
 local stdlib = require("posix.stdlib")
 
 local source = {}
@@ -11,13 +12,13 @@ local source = {}
 function source.read(options, errors)
   if options.expression then return options.file, "config" end
   local name = options.file or "-"
-  if name == "-" then return io.read("*a"), "<stdin>" end
-  local file, problem = io.open(name)
-  local text = file and file:read("*a")
-  if not text then
-    return errors:error("%s", problem or name .. ": it can't be read")
+  if name == "-" then
+    local text, why = files.rest(io.stdin)
+    if not text then return errors:error("<stdin>: %s", why) end
+    return text, "<stdin>"
   end
-  file:close()
+  local text, problem = files.text(name)
+  if not text then return errors:error("%s", problem) end
   return text, name
 end
 

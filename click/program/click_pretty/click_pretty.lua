@@ -2,6 +2,7 @@
 -- `perigee click-pretty`: a configuration as a page of HTML, or as a graph.
 
 local errors = require("click.errors")
+local files = require("core.lib.files")
 local filter = require("program.click.filter")
 local graph = require("click.pages.graph")
 local hookup = require("click.router.hookup")
@@ -74,13 +75,7 @@ end
 local function template_of(o, reporter)
   if o.template_text then return o.template_text end
   if not o.template then return nil end
-  local name, text = o.template == "-" and "/dev/stdin" or o.template, nil
-  local file, problem = io.open(name)
-  if file then
-    text, problem = file:read("*a")
-    file:close()
-    problem = problem and ("%s: %s"):format(name, problem)
-  end
+  local text, problem = files.text(o.template == "-" and "/dev/stdin" or o.template)
   if not text then reporter:error("%s", problem) end
   return text or false
 end

@@ -5,6 +5,7 @@
 -- a search and a build() of its own.
 
 local ffi = require("ffi")
+local files = require("core.lib.files")
 local ip4 = require("lib.lpm.ip4")
 local lpm = require("lib.lpm.lpm")
 local random = require("lib.lpm.random")
@@ -53,7 +54,7 @@ end
 
 --- Add the prefixes of a file: a prefix and a key on each line.
 function LPM4:add_from_file(path)
-  for line in io.lines(path) do
+  for _, line in ipairs(assert(files.lines(path))) do
     local prefix, key = line:match("^(%S+)%s+(%d+)")
     if not prefix then error(("%s: %q isn't a prefix and a key"):format(path, line)) end
     self:add_string(prefix, tonumber(key))

@@ -55,13 +55,51 @@ function files.readfile(filename, what)
   return value
 end
 
---- The lines of the file, a list; or nil and why it can't be read, with its name.
-function files.lines(filename)
+local MOST_BYTES = 256 * 2 ^ 20 -- of a text: others may not end, as /dev/zero
+local PIECE = 2 ^ 20
+local MOST_IN_LINE = 2 ^ 20
+local line_buffer
+
+--- What is left to read of the open file; nil and why not, which is also that it has
+--- more than `most` bytes (256 MB).
+function files.rest(file, most)
+  local pieces, bytes = {}, 0
+  most = most or MOST_BYTES
+  repeat
+    local piece, why = file:read(PIECE)
+    if why then return nil, why end
+    pieces[#pieces + 1] = piece
+    bytes = bytes + #(piece or "")
+    if bytes > most then
+      return nil, ("it has more than %g MB"):format(most / 2^20)
+    end
+  until not piece
+  return table.concat(pieces)
+end
+
+--- The text of the file; or nil and why it can't be read, with its name.
+function files.text(filename)
   local f, problem = io.open(filename, "rb")
   if not f then return nil, problem end
-  local text, why = f:read("*a")
+  local text, why = files.rest(f)
   f:close()
   if not text then return nil, ("%s: %s"):format(filename, why) end
+  return text
+end
+
+--- The next line of the open file; nil at the end. One of more than a megabyte is
+--- nil and a sentence.
+function files.line(file)
+  line_buffer = line_buffer or ffi.new("char[?]", MOST_IN_LINE)
+  local n = tonumber(C.pg_file_line(file, line_buffer, MOST_IN_LINE))
+  if n == C.FILE_LINE_TOO_LONG then return nil, "a line has more than a megabyte" end
+  return n >= 0 and ffi.string(line_buffer, n) or nil
+end
+
+--- The lines of the file, a list; or nil and why it can't be read, with its name.
+function files.lines(filename)
+  local text, why = files.text(filename)
+  if not text then return nil, why end
   local list = {}
   for line in (text .. "\n"):gmatch("(.-)\n") do list[#list + 1] = line end
   if list[#list] == "" then list[#list] = nil end

@@ -8,6 +8,7 @@
 local errno = require("posix.errno")
 local ffi = require("ffi")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 
 ffi.cdef [[
   typedef struct ssl_ctx_st SSL_CTX;
@@ -71,7 +72,7 @@ function tls.token(path)
   end
   local file, problem = io.open(path)
   if not file then failure.raise("--token: %s", problem) end
-  local token = file:read("*l") or ""
+  local token = files.line(file) or ""
   file:close()
   if #token < FEWEST or #token > MOST then
     failure.raise("--token %s: its first line has %d bytes, and a token has %d to %d; "

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -86,4 +87,20 @@ int pg_file_create(const char *path, int flags, bool anew)
   else if (fd < 0)
     pg_fail("can't write %s: %s", path, strerror(errno));
   return fd;
+}
+
+/* Read the next line of the FILE, without its end, to `to`: how many bytes it has;
+ * FILE_END, also where it can't be read; or FILE_LINE_TOO_LONG, if those are more than
+ * `room`: as many were read. */
+int64_t pg_file_line(void *file, char *to, uint64_t room)
+{
+  uint64_t n = 0;
+  int byte;
+  flockfile(file);
+  while ((byte = getc_unlocked(file)) != EOF && byte != '\n' && n < room)
+    to[n++] = (char)byte;
+  funlockfile(file);
+  if (byte == EOF)
+    return n > 0 ? (int64_t)n : FILE_END;
+  return byte == '\n' ? (int64_t)n : FILE_LINE_TOO_LONG;
 }

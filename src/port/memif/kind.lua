@@ -4,6 +4,7 @@
 local ffi = require("ffi")
 local arguments = require("lib.port.arguments")
 local driver = require("lib.port.driver")
+local files = require("core.lib.files")
 local needs = require("lib.port.needs")
 
 local C = require("core.declare")("port/memif/memif.h")
@@ -15,10 +16,11 @@ local MOST_SECRET = 24 -- bytes, in memif's messages
 local function secret_of(port)
   if port.secret_file == "" then return nil end
   local file, problem = io.open(port.secret_file, "rb")
-  local line = file and file:read("*l")
+  local line, long = nil, nil
+  if file then line, long = files.line(file) end
   if file then file:close() end
   if not line or #line < 1 or #line > MOST_SECRET or line:find("%z") then
-    local found = not file and problem or not line and "it is empty"
+    local found = not file and problem or not line and (long or "it is empty")
       or ("it has %d"):format(#line)
     needs.refuse(port, "the secret, the first line of '%s', must be of 1 to %d bytes "
       .. "(%s)", port.secret_file, MOST_SECRET, found)

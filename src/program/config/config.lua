@@ -9,6 +9,7 @@ local cli = require("lib.cli")
 local client = require("lib.leader.client")
 local control = require("lib.control.client")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local front = require("lib.leader.front")
 local instances = require("lib.observe.instances")
 local listen = require("program.config.listen")
@@ -29,16 +30,13 @@ local function format_options(p)
   p:flag("--print-default", "also what has its default value")
 end
 
-local function file_text(path)
-  local file, problem = io.open(path, "r")
-  local text
-  if file then
-    text, problem = file:read("*a")
-    file:close()
-  end
+local function read(text, problem)
   if not text then failure.raise("the configuration can't be read: %s", problem) end
   return text
 end
+
+local function standard_input() return read(files.rest(io.stdin)) end
+local function file_text(path) return read(files.text(path)) end
 
 -- The fields that all calls about a path have.
 local function about(connection, options)
@@ -89,7 +87,7 @@ end
 local function changing(name, takes_value)
   return function (connection, options)
     local fields = about(connection, options)
-    if takes_value then fields.config = options.value or io.read("*a") end
+    if takes_value then fields.config = options.value or standard_input() end
     connection:call(name, fields)
   end
 end

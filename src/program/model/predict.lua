@@ -3,6 +3,7 @@
 
 local cjson = require("cjson")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local fit = require("program.model.fit")
 local plot_file = require("lib.picture.plot_file")
 local report = require("core.engine.report")
@@ -54,12 +55,11 @@ end
 
 --- What `perigee model` wrote to `file`; or nil and a sentence.
 function M.read(file)
-  local handle = io.open(file)
-  local text = handle and handle:read("*a")
-  if handle then handle:close() end
-  if not text then
+  if not files.can_read(file) then
     return nil, ("there is no file %s; run `perigee model` first"):format(file)
   end
+  local text, problem = files.text(file)
+  if not text then return nil, "can't read " .. problem end
   local ok, result = pcall(cjson.decode, text)
   if not ok or not complete(result) then
     return nil, ("%s isn't what `perigee model` writes"):format(file)

@@ -197,9 +197,7 @@ end
 
 -- No packet follows, for good.
 local function finish(self, problem)
-  if problem then
-    self:say("%s :: %s: %s", self.name, self.class.name, problem)
-  end
+  if problem then self:failed_to(problem) end
   close(self)
 end
 

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ToDump writes packets to a capture file.
 
-local C = require("core.native")
 local element = require("click.element")
 local failure = require("core.failure")
 local ffi = require("ffi")
@@ -108,8 +107,7 @@ end
 local function complain(self, problem)
   if not problem or self.failed then return end
   self.failed = true
-  C.pg_note_failure()
-  self:say("%s :: %s: %s", self.name, self.class.name, problem)
+  self:failed_to(problem)
 end
 
 function ToDump:process(p)
