@@ -116,7 +116,7 @@ assert sentence(perigee.run, "ps", perigee="/no/such") == \
 assert sentence(perigee.Program, "ps", perigee="/no/such") == \
     "/no/such can't be started: No such file or directory"
 assert sentence(perigee.run, "echo", "null", timeout=0.5) == \
-    "perigee echo hasn't ended in time"
+    "perigee echo null hasn't ended within 0.5 s"
 assert "\\udcff" in sentence(perigee.run, "proto", "eth\\udcff")
 with perigee.Program("proto", "eth") as program:
     program.wait()
@@ -131,7 +131,7 @@ for what in "capture", "trace":
         os.kill(program.pid, 9)
         said = sentence(list, packets)
         assert "ha" in said and "ended" in said or "within a block" in said, said
-        assert sentence(program.wait) == "perigee has ended by SIGKILL"
+        assert sentence(program.wait) == "perigee was ended by signal SIGKILL"
         assert sentence(control.ask, "info") == "the process has ended"
 
 with perigee.Program("click", "-e", "Idle -> Discard // \\udcff") as program:

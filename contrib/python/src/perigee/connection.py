@@ -6,7 +6,7 @@ import socket
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from perigee.errors import PerigeeError
+from perigee.errors import ConnectionEnded, PerigeeError
 
 Address = str | tuple[str, int]
 
@@ -32,21 +32,26 @@ class Connection:
     def _send(self, data: bytes) -> None:
         try:
             self._socket.sendall(data)
+        except TimeoutError:
+            raise PerigeeError(f"the {self._whose} doesn't answer") from None
         except OSError:
-            raise PerigeeError(f"the {self._whose} has ended") from None
+            raise self._ended() from None
+
+    def _ended(self) -> ConnectionEnded:
+        return ConnectionEnded(f"the {self._whose} has ended")
 
     def _line(self, most: int = -1) -> bytes:
         """The next line with its end, of up to `most` bytes."""
         line = self._heard(lambda: self._input.readline(most))
         if not line.endswith(b"\n"):
-            raise PerigeeError(f"a line of over {most} bytes came" if len(line) == most
-                               else f"the {self._whose} has ended")
+            raise (PerigeeError(f"a line of over {most} bytes came") if len(line) == most
+                   else self._ended())
         return line
 
     def _bytes(self, size: int) -> bytes:
         data = self._heard(lambda: self._input.read(size))
         if len(data) < size:
-            raise PerigeeError(f"the {self._whose} has ended")
+            raise self._ended()
         return data
 
     def _heard(self, read) -> bytes:
@@ -54,6 +59,8 @@ class Connection:
             return read()
         except TimeoutError:
             raise PerigeeError(f"the {self._whose} doesn't answer") from None
+        except ConnectionError:
+            raise self._ended() from None
         except OSError as error:
             raise PerigeeError(f"the {self._whose} can't be heard: {error}") from error
 

@@ -21,19 +21,20 @@ class Connect(Measurement):
 
     def set_rate(self, rate: int | str) -> None:
         """Open so many connections a second from now on; a client's."""
-        self.control.ask("rate", rate=str(rate))
+        self.ask("rate", rate=str(rate))
 
     def set_concurrent(self, limit: int | str) -> None:
         """Have at most so many connections open from now on, on each side."""
-        self.control.ask("concurrent", concurrent=str(limit))
+        self.ask("concurrent", concurrent=str(limit))
 
     def report(self) -> ConnectReport:
         """Wait for the end, and read the results. Raises PerigeeError if it failed."""
-        return ConnectReport.of(self.results())
+        return self.read_as(ConnectReport.of)
 
     def finish(self) -> ConnectReport:
         """Stop now, and read the results; what is open is aborted."""
-        self.control.ask("finish")
+        self.ask("finish")
+        self.wait_for_end()
         return self.report()
 
 

@@ -2,10 +2,12 @@
 """A connection to the control socket of a running process (doc/control.md)."""
 
 import json
-from typing import Any, BinaryIO
+from typing import Any
 
-from perigee.errors import PerigeeError
 from perigee.connection import Connection
+from perigee.errors import PerigeeError, understanding
+
+_LONGEST_LINE = 1 << 26  # bytes
 
 
 class Control(Connection):
@@ -28,12 +30,20 @@ class Control(Connection):
         self._send(text.encode(errors="surrogateescape") + b"\n")
         answer = self.line()
         if "error" in answer:
-            raise PerigeeError(answer["error"])
-        return answer["answer"]
+            raise PerigeeError(str(answer["error"]))
+        with understanding("the process's answer"):
+            return answer["answer"]
 
     def line(self) -> dict[str, Any]:
         """The next line that the process sends, such as a packet of a trace."""
-        return json.loads(self._line().decode(errors="surrogateescape"))
+        line = self._line(_LONGEST_LINE).decode(errors="surrogateescape")
+        try:
+            told = json.loads(line)
+        except (ValueError, RecursionError):
+            told = None
+        if not isinstance(told, dict):
+            raise PerigeeError(f"the process said {line[:60]!r}, which isn't a JSON object")
+        return told
 
     def wait_long(self) -> None:
         """From now on what is awaited may take as long as it likes, such as packets."""
@@ -41,9 +51,8 @@ class Control(Connection):
 
     def end(self) -> None:
         """Nothing more is asked: what is attached ends, and says its last words."""
-        self._socket.sendall(b"{}\n")
+        self._send(b"{}\n")
 
-    @property
-    def input(self) -> BinaryIO:
-        """The bytes that the process sends."""
-        return self._input
+    def read(self, size: int) -> bytes:
+        """The next bytes that the process sends; fewer where they end."""
+        return self._heard(lambda: self._input.read(size))

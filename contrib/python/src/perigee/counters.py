@@ -4,6 +4,8 @@
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from perigee.errors import understanding
+
 
 @dataclass(frozen=True)
 class AppCounters:
@@ -46,14 +48,16 @@ class Counters:
     def pps(self, since: Self) -> float:
         """Packets a second, sent or freed since those earlier counters."""
         seconds = self.time - since.time
-        return (self.engine["packets"] - since.engine["packets"]) / seconds
+        packets = self.engine["packets"] - since.engine["packets"]
+        return packets / seconds if seconds > 0 else 0.0
 
     @classmethod
     def of(cls, answer: dict[str, Any]) -> Self:
         """From the answer of a control socket."""
-        apps = {name: AppCounters(app.get("counters") or {}, app.get("drops") or {})
-                for name, app in answer["apps"].items()}
-        cpus = {int(cpu): figures for cpu, figures in answer.get("cpus", {}).items()}
-        return cls(answer["time"], answer["cpu_seconds"], answer["engine"],
-                   answer["packets"], answer["links"], apps, answer.get("ports", {}),
-                   cpus, answer.get("removed", {}))
+        with understanding("what the process has counted"):
+            apps = {name: AppCounters(app.get("counters") or {}, app.get("drops") or {})
+                    for name, app in answer["apps"].items()}
+            cpus = {int(cpu): figures for cpu, figures in answer.get("cpus", {}).items()}
+            return cls(answer["time"], answer["cpu_seconds"], answer["engine"],
+                       answer["packets"], answer["links"], apps, answer.get("ports", {}),
+                       cpus, answer.get("removed", {}))

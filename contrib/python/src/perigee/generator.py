@@ -21,19 +21,19 @@ class Generator(Measurement):
 
     def hold(self, stream: str | None = None) -> None:
         """Stop sending: the stream, or all of them."""
-        self.control.ask("hold", stream=stream)
+        self.ask("hold", stream=stream)
 
     def go(self, stream: str | None = None) -> None:
         """Send again."""
-        self.control.ask("go", stream=stream)
+        self.ask("go", stream=stream)
 
     def set_rate(self, rate: str, stream: str | None = None) -> None:
         """Send at another rate, such as "500kpps" or "1Gbit"."""
-        self.control.ask("rate", rate=rate, stream=stream)
+        self.ask("rate", rate=rate, stream=stream)
 
     def streams(self) -> list[Stream]:
         """The streams, also those that have been removed."""
-        return [Stream.of(told) for told in self.control.ask("streams").get("streams", [])]
+        return [Stream.of(told) for told in self.ask("streams").get("streams", [])]
 
     def add(self, stream: Stream | str) -> str:
         """Send another stream, or one as --stream takes it; its name.
@@ -42,8 +42,8 @@ class Generator(Measurement):
         go on as they were.
         """
         if isinstance(stream, str):
-            return self.control.ask("add", stream=stream)["stream"]
-        return self.control.ask("add", stream=stream.parts(),
+            return self.ask("add", stream=stream)["stream"]
+        return self.ask("add", stream=stream.parts(),
                                 held=stream.held or None)["stream"]
 
     def change(self, stream: str, **parts: Any) -> None:
@@ -51,15 +51,15 @@ class Generator(Measurement):
         size="imix", fields={"udpDst": 53}). None: as the options of the run say. Its counts
         and its packets' numbers go on.
         """
-        self.control.ask("change", stream=stream, to=parts_of(parts))
+        self.ask("change", stream=stream, to=parts_of(parts))
 
     def remove(self, stream: str) -> None:
         """Send no more of the stream; what it has counted stays in the report."""
-        self.control.ask("remove", stream=stream)
+        self.ask("remove", stream=stream)
 
     def report(self) -> GenerateReport:
         """Wait for the end, and read the results. Raises PerigeeError if it failed."""
-        return GenerateReport.of(self.results())
+        return self.read_as(GenerateReport.of)
 
     def finish(self) -> GenerateReport:
         """Stop now, and read the results."""

@@ -8,7 +8,7 @@ from typing import Any
 from perigee import pcapng
 from perigee.control import Control
 from perigee.counters import Counters
-from perigee.errors import PerigeeError
+from perigee.errors import PerigeeError, understanding
 from perigee.handlers import Handlers
 
 
@@ -38,12 +38,13 @@ class TracedPacket:
 
 
 def _traced(line: dict[str, Any]) -> TracedPacket:
-    hops = [Hop(hop["link"], hop.get("length"),
-                bytes.fromhex(hop["data"]) if "data" in hop else None)
-            for hop in line.get("hops") or []]
-    end = line["end"]
-    return TracedPacket(line["number"], hops, end["what"], end.get("app"),
-                        end.get("reason"))
+    with understanding("the way of a packet"):
+        hops = [Hop(hop["link"], hop.get("length"),
+                    bytes.fromhex(hop["data"]) if "data" in hop else None)
+                for hop in line.get("hops") or []]
+        end = line["end"]
+        return TracedPacket(line["number"], hops, end["what"], end.get("app"),
+                            end.get("reason"))
 
 
 @dataclass(frozen=True)
@@ -125,12 +126,13 @@ class Instance:
             control.ask("capture", link=link, app=app, dropped=dropped, filter=filter,
                         limit=limit, snaplen=snaplen, rate=rate)
             control.wait_long()
-            yield from pcapng.packets(control.input, with_statistics=True)
+            yield from pcapng.packets(control, with_statistics=True)
 
 
 def instances(perigee: str | None = None) -> list[Instance]:
     """What runs on this machine, as far as this user may see it."""
     from perigee.program import run_json
-    return [Instance(i["pid"], i["program"], i.get("name"), i["directory"],
-                     i.get("control"), perigee)
-            for i in run_json("ps", "--json", perigee=perigee)]
+    found = run_json("ps", "--json", perigee=perigee)
+    with understanding("what perigee ps says"):
+        return [Instance(i["pid"], i["program"], i.get("name"), i["directory"],
+                         i.get("control"), perigee) for i in found]

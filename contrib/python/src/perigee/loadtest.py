@@ -23,13 +23,13 @@ class LoadTest(Measurement):
 
     def finish(self) -> dict[str, Any]:
         """Stop now, and read the results of the trials made."""
-        self.control.ask("finish")
+        self.ask("finish")
         with contextlib.suppress(PerigeeError):  # that it was stopped
-            self.wait()
+            self.wait_for_end()
         return self.results_so_far()
 
 
 def find_limit(*words: str, perigee: str | None = None, **options: Any) -> list[LimitReport]:
     """A whole run of `perigee loadtest find-limit`: a report for each size."""
     with LoadTest("find-limit", *words, perigee=perigee, **options) as run:
-        return LimitReport.all(run.results())
+        return run.read_as(LimitReport.all)

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs of programs that measure have in common: they are steered, and they report."""
 
+import contextlib
 import json
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
-from perigee.errors import PerigeeError
+from perigee.errors import PerigeeError, understanding
 from perigee.program import LOOK_SECONDS, Program
+
+_Report = TypeVar("_Report")
 
 
 def words_of(options: dict[str, Any]) -> list[str]:
@@ -32,6 +35,7 @@ class Measurement(Program):
     def __init__(self, *words: object, options: dict[str, Any],
                  perigee: str | None = None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="perigee-")
+        self._kept = ""  # the results' text, once the folder is removed
         self._results = Path(self._folder.name) / "results.json"
         try:
             super().__init__(*words, *words_of(options), "--json", self._results,
@@ -42,7 +46,7 @@ class Measurement(Program):
 
     def statistics(self) -> dict[str, Any]:
         """How far it is ("PROGRAM-statistics" in the schema of reports)."""
-        return self.control.ask("statistics")
+        return self.ask("statistics")
 
     def wait_for(self, event: Callable[[dict[str, Any]], object],
                  timeout: float = 60.0) -> dict[str, Any]:
@@ -61,11 +65,11 @@ class Measurement(Program):
 
     def hold(self) -> None:
         """Send nothing more, open no connections, make no trials; until go()."""
-        self.control.ask("hold")
+        self.ask("hold")
 
     def go(self) -> None:
         """Go on."""
-        self.control.ask("go")
+        self.ask("go")
 
     def results(self) -> dict[str, Any]:
         """Wait for the end, and read the results. Raises PerigeeError if it failed."""
@@ -74,13 +78,26 @@ class Measurement(Program):
 
     def results_so_far(self) -> dict[str, Any]:
         """What it has written at its end, even if it failed, or was stopped early."""
-        try:
-            text = self._results.read_text(encoding="utf-8", errors="surrogateescape")
-        except OSError:
-            raise PerigeeError("it has written no results") from None
-        return json.loads(text)
+        text = self._text_of_results()
+        if not text:
+            raise PerigeeError("it has written no results")
+        with understanding("the report"):
+            return json.loads(text)
+
+    def read_as(self, of: Callable[[dict[str, Any]], _Report]) -> _Report:
+        """Wait for the end, and read the results by the function. Errors as results'."""
+        results = self.results()
+        with understanding("the report"):
+            return of(results)
+
+    def _text_of_results(self) -> str:
+        if not self._kept:
+            with contextlib.suppress(FileNotFoundError):
+                return self._results.read_text(encoding="utf-8", errors="surrogateescape")
+        return self._kept
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         super().__exit__(kind, error, trace)
+        self._kept = self._text_of_results()
         self._folder.cleanup()

@@ -4,7 +4,7 @@
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, Protocol
 
 from perigee.errors import PerigeeError
 
@@ -12,6 +12,13 @@ SECTION, INTERFACE, STATISTICS, PACKET = 0x0A0D0D0A, 1, 5, 6
 COMMENT, NAME, RESOLUTION = 1, 2, 9
 BYTE_ORDER = 0x1A2B3C4D
 LONGEST_BLOCK = 1 << 20
+
+
+class Stream(Protocol):
+    """What is read from: an open file, or a connection."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes; fewer where they end."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class Packet:
         return packet
 
 
-def _read(stream: BinaryIO, size: int) -> bytes:
+def _read(stream: Stream, size: int) -> bytes:
     data = stream.read(size)
     if len(data) != size:
         raise PerigeeError("the capture ends within a block")
@@ -56,11 +63,11 @@ def _options(data: bytes, order: str) -> dict[int, bytes]:
 
 
 def _resolution(options: dict[int, bytes]) -> float:
-    value = options.get(RESOLUTION, b"\x06")[0]
+    value = (options.get(RESOLUTION) or b"\x06")[0]
     return 2.0 ** -(value & 0x7F) if value & 0x80 else 10.0 ** -value
 
 
-def packets(stream: BinaryIO, *, with_statistics: bool = False) -> Iterator[Packet]:
+def packets(stream: Stream, *, with_statistics: bool = False) -> Iterator[Packet]:
     """The packets of the stream, as they come; raises PerigeeError if it is cut.
 
     `with_statistics`: it is cut, too, if it ends without them.

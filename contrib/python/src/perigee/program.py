@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of Perigee as processes."""
 
+import atexit
+import contextlib
 import json
 import os
 import shutil
@@ -13,11 +15,13 @@ from typing import Any, Self
 
 from perigee.click_socket import ClickSocket
 from perigee.control import Control
-from perigee.errors import PerigeeError
+from perigee.errors import ConnectionEnded, PerigeeError, understanding
 from perigee.handlers import Handlers
 from perigee.instance import Instance, instances
 
 LOOK_SECONDS = 0.05
+QUERY_SECONDS = 60.0
+END_SECONDS = 5.0
 
 # What programs write is UTF-8 where the names that they are given are.
 TEXT: dict[str, Any] = {"encoding": "utf-8", "errors": "surrogateescape"}
@@ -42,7 +46,8 @@ def run(*words: object, perigee: str | None = None, timeout: float | None = None
         result = subprocess.run(command, capture_output=True, timeout=timeout, check=False,
                                 **TEXT)
     except subprocess.TimeoutExpired:
-        raise PerigeeError(f"perigee {words[0]} hasn't ended in time") from None
+        raise PerigeeError(f"perigee {' '.join(command[1:])} hasn't ended within "
+                           f"{timeout:g} s") from None
     except OSError as error:
         raise _not_started(command, error) from error
     _check(result.returncode, result.stderr)
@@ -50,8 +55,9 @@ def run(*words: object, perigee: str | None = None, timeout: float | None = None
 
 
 def run_json(*words: object, perigee: str | None = None) -> Any:
-    """Run a program to its end, and read the JSON that it writes."""
-    return json.loads(run(*words, perigee=perigee))
+    """Run a program that soon ends, and read the JSON that it writes."""
+    with understanding(f"what perigee {words[0]} says"):
+        return json.loads(run(*words, perigee=perigee, timeout=QUERY_SECONDS))
 
 
 def _not_started(command: list[str], error: OSError) -> PerigeeError:
@@ -59,15 +65,20 @@ def _not_started(command: list[str], error: OSError) -> PerigeeError:
 
 
 def _check(status: int, said: str) -> None:
-    if status != 0:
-        sentence = said.rpartition("perigee: ")[2].strip()
-        how = (f"with status {status}" if status > 0 else
-               f"by {signal.Signals(-status).name}")
-        raise PerigeeError(sentence or f"perigee has ended {how}")
+    sentence = said.rpartition("perigee: ")[2].strip()
+    if status < 0:
+        name = str(-status)
+        with contextlib.suppress(ValueError):
+            name = signal.Signals(-status).name
+        raise PerigeeError(f"perigee was ended by signal {name}"
+                           + (f"; it had said: {sentence}" if sentence else ""))
+    if status > 0:
+        raise PerigeeError(sentence or f"perigee has ended with status {status}")
 
 
 class Program:
-    """A program that runs, until the `with` ends: `words` as on the command line.
+    """A program that runs, until the `with` or this Python ends: `words` as on the command
+    line.
 
     A program still running then is stopped with SIGINT, on which all of them let packets
     run out and report; one that doesn't end within `patience` seconds is killed.
@@ -79,6 +90,7 @@ class Program:
         self._words = [str(word) for word in words]
         self._patience = patience
         self._control: Control | None = None
+        self._said: dict[Any, str] = {}
         self._output = tempfile.TemporaryFile("w+", **TEXT)
         self._errors = tempfile.TemporaryFile("w+", **TEXT)
         command = [self._perigee, *self._words]
@@ -89,6 +101,7 @@ class Program:
             self._output.close()
             self._errors.close()
             raise _not_started(command, error) from error
+        atexit.register(self.close)
 
     @property
     def pid(self) -> int:
@@ -99,8 +112,9 @@ class Program:
         """Hasn't it ended?"""
         return self._process.poll() is None
 
-    @staticmethod
-    def _text(file: Any) -> str:
+    def _text(self, file: Any) -> str:
+        if file in self._said:
+            return self._said[file]
         file.seek(0)
         return file.read()
 
@@ -137,6 +151,21 @@ class Program:
             self._control = self.instance().connect()
         return self._control
 
+    def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
+        """The answer of its control socket to the request `do`, as Control.ask's.
+
+        Raises PerigeeError with what it said at its end if it ends instead.
+        """
+        try:
+            return self.control.ask(do, **arguments)
+        except PerigeeError as error:
+            if isinstance(error, ConnectionEnded):
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(END_SECONDS)
+            if not self.running():
+                _check(self._process.returncode, self.errors)
+            raise
+
     def handlers(self, timeout: float = 60.0) -> Handlers:
         """Handlers of the Click configuration that it runs, once it runs.
 
@@ -163,7 +192,8 @@ class Program:
         try:
             self._process.wait(timeout)
         except subprocess.TimeoutExpired:
-            raise PerigeeError("it hasn't ended in time") from None
+            raise PerigeeError(f"perigee {' '.join(self._words)} hasn't ended within "
+                               f"{timeout:g} s") from None
         _check(self._process.returncode, self.errors)
         return self.output
 
@@ -171,6 +201,10 @@ class Program:
         """Let it end, as Ctrl-C does; what it wrote to standard output. Errors as run's."""
         if self.running():
             self._process.send_signal(signal.SIGINT)
+        return self.wait_for_end()
+
+    def wait_for_end(self) -> str:
+        """Wait for the end that it was asked for, up to `patience` seconds; as wait()."""
         return self.wait(self._patience)
 
     def close(self) -> None:
@@ -183,8 +217,11 @@ class Program:
             try:
                 self._process.wait(self._patience)
             except subprocess.TimeoutExpired:
+                pass
+            finally:  # also where Ctrl-C ends the wait
                 self._process.kill()
                 self._process.wait()
+        atexit.unregister(self.close)
 
     def __enter__(self) -> Self:
         return self
@@ -192,5 +229,6 @@ class Program:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self.close()
-        self._output.close()
-        self._errors.close()
+        for file in self._output, self._errors:
+            self._said[file] = self._text(file)
+            file.close()

@@ -21,19 +21,20 @@ class Replay(Measurement):
 
     def set_rate(self, rate: str) -> None:
         """Send at another rate, such as "500kpps" or "1Gbps"."""
-        self.control.ask("rate", rate=rate)
+        self.ask("rate", rate=rate)
 
     def set_speed(self, speed: float) -> None:
         """Send so many times as fast as recorded."""
-        self.control.ask("rate", speed=f"{speed:.15g}")
+        self.ask("rate", speed=f"{speed:.15g}")
 
     def report(self) -> ReplayReport:
         """Wait for the end, and read the results. Raises PerigeeError if it failed."""
-        return ReplayReport.of(self.results())
+        return self.read_as(ReplayReport.of)
 
     def finish(self) -> ReplayReport:
         """Stop now, and read the results."""
-        self.control.ask("finish")
+        self.ask("finish")
+        self.wait_for_end()
         return self.report()
 
 
