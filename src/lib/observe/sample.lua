@@ -84,12 +84,14 @@ local IN_GENERAL = {rxerrors = true, txerrors = true, rxdrop = true, txdrop = tr
 
 -- A function of an app or a link and the name of its counter: does that count packets
 -- which went nowhere? Those called length_errors and the like are no more packets, they
--- say what part of rxerrors is; nor are rxerrors of an app with reasons.
+-- say what part of rxerrors is; nor are rxerrors of an app with reasons, nor Snabb's
+-- lwAFTR's bytes (drop-ttl-zero-ipv4-bytes) and sums (drop-all-ipv4-iface-packets).
 local function drop_counters(names)
   local has_reasons = with_reasons(names)
   return function (owner, what)
     if IN_GENERAL[what] then return not has_reasons[owner] end
-    return what:find("drop", 1, true) ~= nil
+    return what:find("drop", 1, true) ~= nil and not what:find("[-_]bytes$")
+      and not what:find("^drop%-all%-")
   end
 end
 
@@ -132,7 +134,7 @@ local function drops(before, now, is_drop)
       local pps, packets = rate(before, now, name)
       if packets and packets > 0 then
         local reason = kind == "links" and "link full"
-          or what:gsub("^drop_", ""):gsub("_", " ")
+          or what:gsub("^drop[-_]", ""):gsub("%-packets$", ""):gsub("[-_]", " ")
         local of = shm.name_of_part(owner)
         list[#list + 1] = {name = of .. ": " .. reason, reason = reason, pps = pps,
                            owner = kind == "apps" and of or nil, packets = packets}

@@ -40,4 +40,18 @@ describe("A sample's difference", function ()
       "send, nil, send, nil"}, rows(d.cycles, "cpu", "part", "task"))
     assert.equal(3, sample.dropped(d))
   end)
+
+  it("has a packet that an lwAFTR drops once", function ()
+    local counters = {}
+    for name, value in pairs{["drop-all-ipv4-iface-packets"] = 2,
+        ["drop-all-ipv4-iface-bytes"] = 160, ["drop-ttl-zero-ipv4-packets"] = 2,
+        ["drop-ttl-zero-ipv4-bytes"] = 160} do
+      counters["apps/lwaftr/" .. name] = value
+    end
+    local d = sample.difference(at(0, {}), at(1, counters))
+    assert.equal(2, sample.dropped(d))
+    assert.equal(1, #d.drops)
+    assert.equal("ttl zero ipv4", d.drops[1].reason)
+    assert.equal(3, #d.others)
+  end)
 end)
