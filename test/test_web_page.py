@@ -32,6 +32,15 @@ TOO_WIDE = """[...document.querySelectorAll("g.region, g.app")].filter(g =>
   .map(g => g.textContent)"""
 
 
+# Texts of the picture that are over another's.
+OVERLAPS = """(() => {
+  const texts = [...document.querySelectorAll("#picture text")]
+    .map(t => [t.textContent, t.getBoundingClientRect()]).filter(([text]) => text);
+  return texts.flatMap(([a, x], i) => texts.slice(0, i).filter(([, y]) =>
+    x.left < y.right && y.left < x.right && x.top + 2 < y.bottom && y.top + 2 < x.bottom)
+    .map(([b]) => [a, b])); })()"""
+
+
 def press(page, title):
     page.run(f"[...document.querySelectorAll('button')]"
              f".find(b => b.textContent == {json.dumps(title)}).click()")
@@ -79,6 +88,14 @@ def test_the_page(tmp_path):
         page.wait(f"/^gate/.test({text('#drops tbody tr')})")
         page.click("#drops tbody button")
         assert page.run("document.activeElement.dataset.app") == "gate"
+        # So does the line of drops.
+        press(page, "Overview")
+        press(page, "Drops a second")
+        assert page.run("document.activeElement.dataset.app") == "gate"
+        page.wait("/^app gate: gate [0-9.]+[kM]? drops.s$/"
+                  ".test(document.activeElement.getAttribute('aria-label'))")
+        assert page.run("document.querySelector('g.app[data-app=fwd]')"
+                        ".getAttribute('aria-label')") == "app fwd: fwd Fwd"
         page.wait(f"/Dropsshut[0-9]/.test({text('#numbers')})")
         press(page, "Dropped")
         page.wait(f"/dropped by gate: shut/.test({text('.packet')})")
@@ -228,6 +245,43 @@ def test_the_list_shows_what_has_a_graph(tmp_path, monkeypatch):
                 assert page.run(text("[aria-current=true] b")) == name
 
 
+CHAIN = """
+local c = config.new()
+config.app(c, "in", require("apps.port.port").Port, "null")
+local before = "in"
+for i = 1, 60 do
+  config.app(c, "fwd" .. i, require("apps.fwd.fwd").Fwd)
+  config.link(c, before .. ".output -> fwd" .. i .. ".input")
+  before = "fwd" .. i
+end
+config.app(c, "sink", require("apps.basic.basic_apps").Sink)
+config.link(c, before .. ".output -> sink.input")
+engine.configure(c)
+engine.main{duration = 300, no_report = true}
+"""
+
+
+@needs_a_browser
+def test_of_a_long_graph_the_beginning_is_readable(tmp_path):
+    (tmp_path / "chain.lua").write_text(CHAIN)
+    seen = """["in", "sink"].map(name => {
+        const box = document.querySelector(`g.app[data-app="${name}"] rect`)
+          .getBoundingClientRect(), place = picture.getBoundingClientRect();
+        return [box.width, box.left >= place.left && box.right <= place.right]; })"""
+    with running(PERIGEE, "run", tmp_path / "chain.lua") as process, \
+            browser(tmp_path) as page:
+        wait_for_socket(process)
+        with web(str(process.pid)) as it:
+            page.open(it.url)
+            page.wait("document.querySelectorAll('g.app').length == 62")
+            [width, first], [_, last] = page.run(seen)
+            assert width > 40 and first and not last
+            page.run("document.getElementById('fit').click()")
+            [width, first], [_, last] = page.run(seen)
+            assert width < 20 and first and last
+            assert page.errors == []
+
+
 def axe_of():
     """axe-core's script: PERIGEE_AXE, or where Node's packages are; None: nowhere."""
     places = [os.environ.get("PERIGEE_AXE", ""), "node_modules/axe-core/axe.min.js",
@@ -272,8 +326,9 @@ def test_it_fits_the_screen(tmp_path, size):
         page.ask("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1],
                  deviceScaleFactor=1, mobile=False)
         page.open(it.url)
-        page.wait(f"/cycles a packet$/.test({text('g.region .title')})")
+        page.wait(f"/cycles/.test({text('g.region .title')})")
         assert page.run(TOO_WIDE) == []
+        assert page.run(OVERLAPS) == []
         assert page.run("document.documentElement.scrollWidth") <= size[0]
         # Packets go across, on a phone down (where dot is installed).
         first, last = page.run("""["in", "sink"].map(name => {

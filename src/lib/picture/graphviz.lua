@@ -14,7 +14,7 @@ local NEAR = 0.3    -- of a curve: where its output's name stands
 local HEADING = 16  -- above a region's apps
 
 local ACROSS = {"rankdir=LR; nodesep=0.32; ranksep=0.62;", "tailport=e, headport=w"}
-local DOWN = {"rankdir=TB; nodesep=0.25; ranksep=0.45;", "tailport=s, headport=n"}
+local DOWN = {"rankdir=TB; nodesep=0.25; ranksep=0.55;", "tailport=s, headport=n"}
 
 --- The graph (lib.observe.graph) for `dot -Tjson0`: apps are n1, n2, ..., in the order
 --- of graph.apps, links have their number as id, regions are clusters. Packets go from
@@ -112,14 +112,14 @@ local function read_boxes(picture, graph, objects, place)
   end
 end
 
---- The picture (as of lib.picture.layout) by dot's answer `text`; nil if that isn't
---- one of this graph with all its apps and links.
-function graphviz.read(graph, text)
+--- The picture (as of lib.picture.layout) by dot's answer `text`, and whether packets go
+--- `down` in it; nil if that isn't one of this graph with all its apps and links.
+function graphviz.read(graph, text, down)
   local ok, answer = pcall(cjson.decode, text)
   local bb = ok and type(answer) == "table" and numbers(answer.bb, 4)
   if not bb then return nil end
   local function place(x, y) return x + MARGIN, bb[4] - y + MARGIN + HEADING end
-  local picture = {width = bb[3] + 2 * MARGIN, height = bb[4] + 2 * MARGIN + HEADING,
+  local picture = {down = down, width = bb[3] + 2 * MARGIN, height = bb[4] + 2 * MARGIN + HEADING,
     apps = {}, regions = {}, links = {}}
   read_boxes(picture, graph, answer.objects or {}, place)
   for _, edge in ipairs(answer.edges or {}) do

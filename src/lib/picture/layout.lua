@@ -17,6 +17,7 @@ local MARGIN = 24
 local SIDE = 76                      -- left and right of it: lines that lead back
 local ENDS_APART = 12                -- of links at one box
 local BOLD, PLAIN, LEAST_WIDTH = 8.2, 6.4, 96 -- of a name, and of the line below
+local CPU = 5.8                      -- of a letter of "CPU 3", in the corner
 
 -- The second line of an app's box.
 local function title_of(app)
@@ -25,7 +26,8 @@ local function title_of(app)
 end
 
 local function width_of(app)
-  local longest = math.max(#app.name * BOLD, #title_of(app) * PLAIN)
+  local corner = app.cpu and 2 * CPU * #("CPU " .. app.cpu) or 0
+  local longest = math.max(#app.name * BOLD + corner, #title_of(app) * PLAIN)
   return math.max(LEAST_WIDTH, math.ceil(longest) + 20)
 end
 

@@ -45,16 +45,24 @@ local function region(box, of_graph)
       ("region %d%s"):format(box.number, cpu)))
 end
 
-local function app(box, shade)
+-- What is written of an app below it: where packets go `down`, at its left, since lines
+-- leave it in the middle.
+local function live(box, down)
+  local y = box.y + box.height + 11
+  if down then return text("live", box.x, y, "", "start") end
+  return text("live", box.x + box.width / 2, y, "", "middle")
+end
+
+local function app(box, shade, down)
   local x, y = box.x + box.width / 2, box.y
   local cpu = box.app.cpu
-  return ('<g class="app%s%s" data-app="%s">%s%s%s%s%s</g>'):format(
+  return ('<g class="app%s%s" data-app="%s">%s%s %s %s %s</g>'):format(
     box.app.members and " fold" or "", cpu and " cpu" .. shade[cpu] % 4 or "",
     escape(box.app.name), rect(box, 5),
     text("name", x, y + 18, box.app.name, "middle"),
     text("class", x, y + 33, box.title, "middle"),
     cpu and text("cpu", box.x + box.width - 4, y + 10, "CPU " .. cpu, "end") or "",
-    text("live", x, y + box.height + 11, "", "middle"))
+    live(box, down))
 end
 
 -- A curve from point to point; lanes are straight.
@@ -76,7 +84,13 @@ local function path(link)
   return table.concat(parts, " ")
 end
 
-local function link_group(link)
+-- A link's rate: over the line, or beside one that goes `down`.
+local function rate(middle, down)
+  if down then return text("rate", middle[1] + 5, middle[2] + 8, "", "start") end
+  return text("rate", middle[1], middle[2] - 5, "", "middle")
+end
+
+local function link_group(link, down)
   local first, last = link.points[1], link.points[#link.points]
   local second = link.points[2]
   local l, d = link.link, link.path or path(link)
@@ -86,11 +100,11 @@ local function link_group(link)
   local ends = link.tells_output
     and text("end", near[1] + 3, near[2] - 4, l.output) or ""
   if link.tells_input then
-    ends = ends .. text("end", last[1] - 8, last[2] - 4, l.input, "end")
+    ends = ends .. " " .. text("end", last[1] - 8, last[2] - 4, l.input, "end")
   end
   return ('<g class="link" data-link="%s"><path class="hit" d="%s"/><path class="line" '
-    .. 'd="%s" marker-end="url(#arrow)"/>%s%s</g>'):format(escape(l.link), d, d, ends,
-    text("rate", middle[1], middle[2] - 5, "", "middle"))
+    .. 'd="%s" marker-end="url(#arrow)"/>%s %s</g>'):format(escape(l.link), d, d, ends,
+    rate(middle, down))
 end
 
 -- Which ends of links have names: not those that are called as all are, nor Click's 0
@@ -118,8 +132,8 @@ function svg.text(graph, bare, picture)
   picture = picture or layout.of(graph)
   local function add(line) lines[#lines + 1] = line end
   add(('<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" '
-    .. 'viewBox="0 0 %.0f %.0f">'):format(picture.width, picture.height, picture.width,
-    picture.height))
+    .. 'viewBox="0 0 %.0f %.0f"%s>'):format(picture.width, picture.height, picture.width,
+    picture.height, picture.down and ' data-down="yes"' or ""))
   add(bare and "" or "<style>" .. svg.STYLE .. ".hit { stroke: none }</style>")
   add('<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" '
     .. 'markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">'
@@ -133,8 +147,8 @@ function svg.text(graph, bare, picture)
     add(region(box, graph.regions[box.number]))
   end
   name_ends(picture.links)
-  for _, link in ipairs(picture.links) do add(link_group(link)) end
-  for _, box in ipairs(picture.apps) do add(app(box, shade)) end
+  for _, link in ipairs(picture.links) do add(link_group(link, picture.down)) end
+  for _, box in ipairs(picture.apps) do add(app(box, shade, picture.down)) end
   add("</svg>")
   return table.concat(lines, "\n") .. "\n"
 end

@@ -40,7 +40,7 @@ function drawing.svg(graph, down)
   local source, picture = graphviz.source(graph, down), nil
   if #graph.apps > 0 and #source <= MOST_BYTES then
     picture = graphviz.read(graph, output_of(("exec timeout -k 1 %d dot -Tjson0 "
-      .. "2>/dev/null <<'END'\n%sEND\n"):format(SECONDS, source)))
+      .. "2>/dev/null <<'END'\n%sEND\n"):format(SECONDS, source)), down)
   end
   return svg.text(graph, true, picture)
 end

@@ -32,11 +32,12 @@ function update(b, item) {
 }
 
 // The one to show: that which the user chose, or which was shown, or the next of its
-// name, or the first that has a graph to look into.
+// name, or the first that is well and has a graph to look into.
 function best(list) {
   const shown = list.find(i => i.pid === Number(state.instance));
   return list.find(i => i.pid === picked) || shown && shown.control && shown
     || list.find(i => name && nameOf(i) === name && i.control)
+    || list.find(i => i.control && i.health === "good")
     || list.find(i => i.control) || shown || list[0];
 }
 

@@ -55,7 +55,7 @@ function summary() {
 function show() {
   showRates();
   summary();
-  if (state.history) drawCharts();
+  if (state.history) drawCharts(open);
   if (state.chosen) fillDetails(); else fillOverview();
 }
 

@@ -16,7 +16,9 @@ export const findShown = (kind, name) =>
 
 // Its name for those who don't see it: what it is, and what is written there.
 function label(g, kind, name) {
-  const text = g.textContent.trim();
+  const text = [...g.querySelectorAll("text")]
+    .filter(t => t.textContent && getComputedStyle(t).display !== "none")
+    .map(t => t.textContent).join(" ");
   const wanted = (compoundOf(name) ? "compound" : kind) + " " + name
     + (text ? ": " + text : "");
   if (g.getAttribute("aria-label") !== wanted) g.setAttribute("aria-label", wanted);
@@ -79,10 +81,14 @@ function showRegion(g) {
   const name = "region " + region.number
     + (region.cpu !== undefined ? ", CPU " + region.cpu : "");
   const cycles = cost !== null ? cost.toFixed(1) + " cycles a packet" : "";
-  const room = g.querySelector("rect").width.baseVal.value - 2 * TITLE_EDGE;
-  for (const text of [name + (cycles && ": " + cycles), cycles || name]) {
+  const width = g.querySelector("rect").width.baseVal.value;
+  const short = cost !== null ? cost.toFixed(1) + " cycles" : name;
+  // Where packets go down, links are in the middle.
+  const middle = g.closest("svg").dataset.down ? width / 2 : width;
+  for (const [text, end] of [[name + (cycles && ": " + cycles), middle],
+    [cycles || name, middle], [short, width]]) {
     title.textContent = text;
-    if (title.getComputedTextLength() <= room) return;
+    if (title.getComputedTextLength() <= end - 2 * TITLE_EDGE) return;
   }
   title.textContent = cost !== null ? cost.toFixed(1) : String(region.number);
 }

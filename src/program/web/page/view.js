@@ -5,6 +5,7 @@ import {byId} from "./elements.js";
 
 const MARGIN = 8, STEP = 1.25, LEAST = 0.05, MOST = 4; // pixels a unit of the picture
 const FAR = 0.5;  // below it names alone are shown
+const READABLE = 0.45; // no smaller at first: of a long graph its beginning is shown
 const MOVED = 4;  // pixels: less is a click
 
 let svg = null, whole = null; // the picture, and its size
@@ -19,24 +20,31 @@ function show() {
   svg.classList.toggle("far", view.scale < FAR);
 }
 
-// Show all, as large as it fits but no larger than it is.
-export function fit() {
+// The first coordinate that is seen: the middle in the window, or what is longer than it
+// from its beginning.
+const begin = (length, window) => Math.max(0, window - length) / -2
+  - (length > window ? MARGIN : 0);
+
+// Show all, as large as it fits but no larger than it is, and no smaller than `least`.
+function fitTo(least) {
   if (!svg) return;
   const place = byId("picture");
   const width = place.clientWidth - 2 * MARGIN, height = place.clientHeight - 2 * MARGIN;
-  const scale = Math.max(LEAST, Math.min(1.2, width / whole.width, height / whole.height));
-  view = {scale, x: whole.width / 2 - place.clientWidth / 2 / scale,
-    y: whole.height / 2 - place.clientHeight / 2 / scale};
+  const scale = Math.max(least, Math.min(1.2, width / whole.width, height / whole.height));
+  view = {scale, x: begin(whole.width, place.clientWidth / scale),
+    y: begin(whole.height, place.clientHeight / scale)};
   isFitted = true;
   show();
 }
+
+const fit = () => fitTo(0);
 
 // Zoom, while the point (x, y) of the window stays where it is.
 function zoom(factor, x, y) {
   const place = byId("picture");
   x = x === undefined ? place.clientWidth / 2 : x;
   y = y === undefined ? place.clientHeight / 2 : y;
-  const scale = Math.min(MOST, Math.max(LEAST, view.scale * factor));
+  const scale = Math.min(MOST, Math.max(Math.min(LEAST, view.scale), view.scale * factor));
   view = {scale, x: view.x + x / view.scale - x / scale,
     y: view.y + y / view.scale - y / scale};
   isFitted = false;
@@ -57,7 +65,7 @@ export function setPicture(picture) {
   svg.setAttribute("width", "100%");
   svg.setAttribute("height", "100%");
   const isSame = before && before.width === whole.width && before.height === whole.height;
-  if (isFitted || !isSame) fit(); else show();
+  if (isFitted || !isSame) fitTo(READABLE); else show();
 }
 
 // Bring an element of the picture into the window, large enough to be read if `close`.
@@ -127,5 +135,5 @@ export function start() {
   byId("in").addEventListener("click", () => zoom(STEP));
   byId("out").addEventListener("click", () => zoom(1 / STEP));
   byId("fit").addEventListener("click", fit);
-  new ResizeObserver(() => isFitted ? fit() : show()).observe(place);
+  new ResizeObserver(() => isFitted ? fitTo(READABLE) : show()).observe(place);
 }
