@@ -97,10 +97,32 @@ end
 --- Where the text of such a program goes, whose option says `path` (or is nil).
 function M.text_stream(path) return path == "-" and io.stderr or io.stdout end
 
+-- The first word that the parser has no place for: argparse doesn't say which it is.
+local function first_too_many(parse, args)
+  for i = 1, #args do
+    local _, problem = pcall(parse, {unpack(args, 1, i)})
+    if tostring(problem):find("too many arguments", 1, true) then return args[i] end
+  end
+end
+
 --- The results of `args` (an array of strings) as argparse's table of targets.
 function M.parse(parser, args)
   prepare(parser)
-  return parser:parse(args)
+  local function parse(words) return parser:parse(words) end
+  local usage = parser.error
+  parser.error = function (self, message)
+    parser.error = usage
+    if message == "too many arguments" then
+      parser.error = function (_, text) error(text, 0) end
+      local word = first_too_many(parse, args)
+      parser.error = usage
+      if word then message = ("%s: nothing takes '%s'"):format(message, word) end
+    end
+    return usage(self, message)
+  end
+  local found = parse(args)
+  parser.error = usage
+  return found
 end
 
 --- For a program that runs another: `args` in two lists, its own options and,

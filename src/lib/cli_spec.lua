@@ -36,6 +36,12 @@ describe("cli.parse", function()
     assert.matches("missing argument 'port'", sentence(cli.parse, example(), {}))
   end)
 
+  it("says which word is too much", function()
+    local words = {"null", "--rate", "1k", "more", "else"}
+    assert.matches("^too many arguments: nothing takes 'more'; see ",
+      sentence(cli.parse, example(), words))
+  end)
+
   it("names the option whose value is wrong", function()
     local parser = example()
     local args = {"null", "--rate", "fast"}

@@ -75,21 +75,29 @@ end
 
 -- What rates are of, by how they are written.
 local PACKETS, BITS = "packets", "bits"
+-- Nobody sends a thousandth of a packet: m is a million, as other generators have it.
+local RATES = {k = 1e3, K = 1e3, m = 1e6, M = 1e6, g = 1e9, G = 1e9}
 local OF = {
   pps = PACKETS, ["p/s"] = PACKETS,
   bit = BITS, ["bit/s"] = BITS, bps = BITS, ["b/s"] = BITS, ["bits/s"] = BITS,
 }
 
 --- A rate above 0: how many a second, and of what: "packets" (2Mpps) or "bits"
---- (10Gbit/s, 10Gbps). `plain`: what those without a unit are of (nil: nothing, they
+--- (10Gbit/s, 10gbps). `plain`: what those without a unit are of (nil: nothing, they
 --- are refused).
 function quantity.rate(text, plain)
   local n, unit = parts(text)
-  local prefix, word = unit:match("^([kKMG]?)(.*)$")
+  local prefix, word = unit:match("^([kKmMgG]?)(.*)$")
   local of = OF[word] or word == "" and plain
-  local value = n and of and n * (prefix == "" and 1 or THOUSANDS[prefix])
+  local value = n and of and n * (prefix == "" and 1 or RATES[prefix])
   if is_finite(value) and value > 0 then return value, of end
-  return refusal(text, "a rate such as 500kpps, 1.5Mpps, 100Mbit or 10Gbit")
+  local wanted = "a rate such as 500kpps, 1.5Mpps, 100Mbit or 10Gbit"
+  if n and n > 0 and word == "" then
+    return refusal(text, ("%s: say %spps or %sbit"):format(wanted, text, text))
+  elseif text:find("%%$") then
+    return refusal(text, wanted .. ": shares of a port's speed aren't taken")
+  end
+  return refusal(text, wanted)
 end
 
 return quantity

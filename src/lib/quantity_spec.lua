@@ -35,9 +35,14 @@ describe("quantities", function ()
   it("are rates, of packets or of bits", function ()
     for text, wanted in pairs{["1.5Mpps"] = {1.5e6, "packets"},
         ["500kpps"] = {5e5, "packets"}, ["10Gbit/s"] = {1e10, "bits"},
+        ["1mpps"] = {1e6, "packets"}, ["10gbps"] = {1e10, "bits"},
         ["10 Gbps"] = {1e10, "bits"}, ["100bit"] = {100, "bits"}} do
       assert.same(wanted, {quantity.rate(text)}, text)
     end
     refused(quantity.rate, {"", "0", "-1", "2M", "Mpps", "1Xpps", "10Gfoo", "1e999"})
+    refused(quantity.rate, {"10GBps", "10gBps"}) -- of bytes
+    assert.matches(": say 10Gpps or 10Gbit$", select(2, quantity.rate("10G")))
+    assert.matches(": shares of a port's speed aren't taken$",
+      select(2, quantity.rate("50%")))
   end)
 end)

@@ -16,7 +16,7 @@ describe("lib.traffic.rate", function()
   end)
 
   it("refuses what is no rate", function()
-    for _, text in ipairs{"", "10", "Mpps", "1.5Mps", "-1kpps", "0pps", "1Tbit",
+    for _, text in ipairs{"", "Mpps", "1.5Mps", "-1kpps", "0pps", "1Tbit",
                           "1Mpps x", "1..5Mpps", "10GBit"} do
       local value, problem = rate.parse(text)
       assert.is_nil(value)
