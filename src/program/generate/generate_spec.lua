@@ -182,6 +182,11 @@ describe("program.generate.report", function()
                    .. " wire\nCPU time: 50.0 ns a packet\ndropped", text, 1, true)
   end)
 
+  it("tells no rate of a single burst", function()
+    local text = report.text{sent = sent{rate = false, seconds = 0, pps = 0}}
+    assert.matches("achieved: no rate, since all were in one burst\n", text, 1, true)
+  end)
+
   it("says what is missing", function()
     local text = report.text{sent = sent{unsent = 5, records = "none", drops = {
       {name = "too short", count = 3}, {name = "failed in the device", count = 2000}}}}

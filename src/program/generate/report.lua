@@ -55,12 +55,21 @@ local RECORDS = {
     .. " only the count is measured",
 }
 
+-- Rates of what was sent or received: of a packet, or of a single burst, there are none.
+local function rates(figures)
+  if figures.packets > 0 and figures.pps == 0 then
+    return "no rate, since " .. (figures.packets == 1 and "it was one packet"
+      or "all were in one burst")
+  end
+  return ("%s, %s on the wire"):format(si(figures.pps, "pps"),
+    si(figures.bit_rate, "bit/s"))
+end
+
 local function sent_lines(sent)
   local lines = {
     ("sent: %s packets, %s bytes in %.3f s to %s"):format(commas(sent.packets),
       commas(sent.bytes), sent.seconds, sent.port),
-    ("achieved: %s, %s on the wire"):format(si(sent.pps, "pps"),
-      si(sent.bit_rate, "bit/s")),
+    "achieved: " .. rates(sent),
   }
   if not sent.total then
     table.insert(lines, 2, ("requested: %s%s"):format(rate.text(sent.rate),
@@ -116,7 +125,7 @@ local function received_lines(got, sent)
   local lines = {
     ("received: %s packets, %s bytes in %.3f s from %s"):format(commas(got.packets),
       commas(got.bytes), got.seconds, got.port),
-    ("rate: %s, %s on the wire"):format(si(got.pps, "pps"), si(got.bit_rate, "bit/s")),
+    "rate: " .. rates(got),
     ("lost: %s%s"):format(commas(got.lost), share(got.lost, got.lost + got.distinct)),
     ("duplicates: %s, reordered: %s%s"):format(commas(got.duplicates),
       commas(got.reordered), share(got.reordered, got.distinct)),
