@@ -143,9 +143,8 @@ def test_lines_of_json_tell_how_far_it_is(words):
     *lines, last = result.stdout.splitlines()
     reports = [valid("generate-progress", line)["progress"] for line in lines]
     results = valid("generate", last)
-    assert 1 <= len(reports) <= 3
     times = [report["seconds"] for report in reports]
-    assert times == sorted(times)
+    assert times == sorted(times) and 1 <= len(times) <= times[-1] + 1  # each second
     for kind in "sent", "received":
         counts = [counted(report, kind) for report in [*reports, results]]
         assert counts == sorted(counts)
