@@ -107,7 +107,7 @@ bool pg_icmp_error(struct icmp_error *e, const struct packet *about, struct pack
     return false;
   uint32_t room = e->mtu - headers - ICMP_HEADER, quoted = to_end < room ? to_end : room;
   struct icmp_kind kind = {e->type, e->code, details(e, about)};
-  pg_icmp4_error(out, headers, e->id++, LIFE, e->source, ip + IP4_ADDRESSES, &kind, ip,
+  pg_icmp4_error(out, headers, (*e->id)++, LIFE, e->source, ip + IP4_ADDRESSES, &kind, ip,
                  quoted);
   q->length = headers + ICMP_HEADER + quoted;
   annotate(e, q, headers, ip + IP4_ADDRESSES, now);

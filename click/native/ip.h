@@ -44,8 +44,8 @@ struct icmp_error {
   uint32_t source;
   uint32_t nbad;
   const uint32_t *bad;       /* addresses that get no errors */
+  uint16_t *id;              /* of the next one, of all the router's elements */
   uint16_t mtu, path_mtu;    /* most bytes of an error; what it tells of the path */
-  uint16_t id;               /* of the next one */
   uint8_t type, code;
   bool fix_source;           /* let the interface it leaves by give the source */
 };

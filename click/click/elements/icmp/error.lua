@@ -30,6 +30,14 @@ local ICMPError = element.define{
   reads = {"NETWORK_HEADER", "PACKET_TYPE", "ICMP_PARAMPROB", "DST_IP"},
 }
 
+-- Where the number of the next error is: all of a router's are numbered together, and so
+-- are those of the router that takes its place.
+local function ids_of(router)
+  local old = rawget(router, "old")
+  router.icmp_ids = router.icmp_ids or old and old.icmp_ids or ffi.new("uint16_t[1]", 1)
+  return router.icmp_ids
+end
+
 function ICMPError:configure(a)
   if not ERRORS[a.TYPE] then
     return self:error("ICMP type %d is not an error type", a.TYPE)
@@ -43,7 +51,7 @@ function ICMPError:configure(a)
   for i, address in ipairs(bad) do self.bad[i - 1] = wire.word_of(address) end
   self.made = ffi.new("struct icmp_error", {
     source = wire.word_of(a.SRC), type = a.TYPE, code = code, mtu = a.MTU,
-    path_mtu = a.PMTU, nbad = #bad, bad = self.bad, id = 1,
+    path_mtu = a.PMTU, nbad = #bad, bad = self.bad, id = ids_of(self.router),
     fix_source = a.SET_FIX_ANNO and a.USE_FIX_ANNO,
   })
 end

@@ -88,6 +88,17 @@ describe("ICMPError", function ()
     unit:free()
   end)
 
+  it("numbers those of all of a router's together, as Click does", function ()
+    local r = click.run([[InfiniteSource(hello, 4, STOP true)
+      -> UDPIPEncap(10.0.0.1, 5000, 10.0.0.2, 53) -> s :: RoundRobinSwitch;
+      s[0] -> ICMPError(10.0.0.9, timeexceeded) -> p :: Print(MAXLENGTH 6) -> Discard;
+      s[1] -> ICMPError(10.0.0.8, unreachable) -> p]])
+    local numbers = {}
+    for i, line in ipairs(r.said) do numbers[i] = line:match("(%w%w%w%w)$") end
+    assert.same({"0001", "0002", "0003", "0004"}, numbers)
+    r:close()
+  end)
+
   it("makes none that it mustn't", function ()
     local config = "10.0.0.1, timeexceeded, 0, 192.0.2.255 10.0.0.255"
     local function none(text, change)
