@@ -53,9 +53,10 @@ def sums(said):
     return tuple(sum(int(pair[i]) for pair in pairs) for i in (0, 1))
 
 
-@pytest.mark.parametrize("elements", [NAT, MANAGED], ids=["IPRewriter", "FlowIPManager"])
+@pytest.mark.parametrize("elements, more", [(NAT, []), (MANAGED, []), (MANAGED, ["--balance"])],
+                         ids=["IPRewriter", "FlowIPManager", "balanced"])
 def test_flows_go_on_with_another_number_of_cpus_before_all_are_there(tmp_path, flows,
-                                                                      elements):
+                                                                      elements, more):
     two = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0))[:2])
     if "," not in two:
         pytest.skip("needs two CPUs")
@@ -63,7 +64,7 @@ def test_flows_go_on_with_another_number_of_cpus_before_all_are_there(tmp_path, 
     found = []
     for turn, cpus in enumerate([two, two.split(",")[0], two, two]):
         out = tmp_path / f"{turn}.pcap"
-        with running(PERIGEE, "--keep", "nat", "click", "-e", ROUTER.format(elements),
+        with running(PERIGEE, "--keep", "nat", *more, "click", "-e", ROUTER.format(elements),
                      "--cpus", cpus, "--device", f"0=pcap:rx={flows}",
                      "--device", f"1=pcap:tx={out}", env=environment) as router:
             wait_until(lambda: out.exists() and out.stat().st_size >= HEAD + FLOWS * EACH,

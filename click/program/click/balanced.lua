@@ -87,6 +87,11 @@ function balanced.begin(cpus, app_of)
       end
     end
     return n
+  end, function ()
+    for _, cpu in ipairs(cpus) do
+      if workers.call(cpu, "net.keep.going_on", "is_at_work") then return true end
+    end
+    return false
   end)
 end
 

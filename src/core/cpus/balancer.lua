@@ -21,18 +21,19 @@ balancer.SECONDS = 0.1
 local period        -- asked for; nil: nothing moves
 local tables = {}   -- by the name of who hands out: struct steering
 local counted = {}  -- what those had counted when they were last looked at
-local group         -- {cpus =, move =}: what is balanced
+local group         -- {cpus =, move =, waits =}: what is balanced
 local next_look, paused = 0, false
 local used          -- so many copies take flows; nil: all
 local workers, between -- see balancer.attach()
 local entered = false
 
---- What it has done: looks at loads; turns that moved anything, and buckets and flows
---- that moved; turns put off, since packets didn't get to their end; seconds that all
---- stood still, in all and the longest; the greatest load, in units of the mean, at the
---- first look and as it was to be after the last.
-balancer.told = {looks = 0, turns = 0, buckets = 0, flows = 0, put_off = 0, seconds = 0,
-                 longest = 0}
+--- What it has done: looks at loads; turns that moved anything, buckets and flows
+--- that moved; turns put off, since packets didn't get to their end, or awaited, since
+--- copies weren't ready for moves; seconds that all stood still, in all and the
+--- longest; the greatest load, in units of the mean, at the first look and as it was to
+--- be after the last.
+balancer.told = {looks = 0, turns = 0, buckets = 0, flows = 0, put_off = 0, awaited = 0,
+                 seconds = 0, longest = 0}
 
 --- What it needs of the engine: core.cpus.workers, and between() of core.cpus.deploy.
 function balancer.attach(all_workers, deploy_between)
@@ -133,6 +134,10 @@ function balancer.look()
   local moves, before, after = balance.plan(owners(), load, n)
   told.first, told.last = told.first or before, after
   if #moves == 0 then return end
+  if group.waits and group.waits() then
+    told.awaited = told.awaited + 1
+    return
+  end
   local began = C.pg_monotonic()
   if not between(carry_out, moves) then told.put_off = told.put_off + 1 end
   local seconds = C.pg_monotonic() - began
@@ -140,7 +145,9 @@ function balancer.look()
 end
 
 local function tend(now)
-  if not group or paused or now < next_look or not next(tables) then return end
+  if not (group and period) or paused or now < next_look or not next(tables) then
+    return
+  end
   next_look = now + period
   balancer.look()
 end
@@ -148,10 +155,11 @@ jit.off(tend) -- runs seldom: compiling it would only make packets wait
 
 --- Balance the copies on the CPUs of the list. Before buckets move, move(moves), if
 --- given, lets the copies hand on what they keep of the buckets' flows: `moves` are
---- those of core.cpus.balance. It returns how many flows there were.
-function balancer.begin(cpus, move)
+--- those of core.cpus.balance. It returns how many flows there were. As long as
+--- waits(), if given, is true, nothing moves.
+function balancer.begin(cpus, move, waits)
   if not period then return end
-  group = {cpus = cpus, move = move}
+  group = {cpus = cpus, move = move, waits = waits}
   if not entered then
     entered = true
     outside.let_in{tend = tend, patience = period}
@@ -177,6 +185,10 @@ function balancer.lines()
   if told.put_off > 0 then
     lines[#lines + 1] = ("balance: %d turns put off, as packets on their way "
       .. "didn't get to their end"):format(told.put_off)
+  end
+  if told.awaited > 0 then
+    lines[#lines + 1] = ("balance: %d turns put off, as kept flows were still taken "
+      .. "over"):format(told.awaited)
   end
   return lines
 end

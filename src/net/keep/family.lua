@@ -6,7 +6,9 @@
 --
 -- Where records move from copy to copy while packets pass (`moves`), a file doesn't say
 -- which copy needs its records next time: it isn't called after how many copies there
--- are, and those that start read what all had, however many.
+-- are, and those that start look into what all had, however many. Nothing moves until
+-- all copies have what is theirs (going_on.is_at_work()): what has moved on could still
+-- be in a file.
 
 local fcntl = require("posix.fcntl")
 local stat = require("posix.sys.stat")
@@ -39,6 +41,7 @@ function family.hand_over(folder)
       local former = file .. "%20of%200" -- more zeros: one that was killed left one
       while tree.exists(folder .. "/" .. former) do former = former .. "0" end
       stdio.rename(folder .. "/" .. file, folder .. "/" .. former)
+      stdio.rename(folder .. HINTS .. file, folder .. HINTS .. former)
     end
   end
 end

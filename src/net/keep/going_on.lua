@@ -150,17 +150,20 @@ function going_on.stop(of)
   if not of then partial = {} end
 end
 
+--- Are there records in this Lua state that wait?
+function going_on.is_at_work() return next(at_work) ~= nil end
+
 --- Has a copy left what others had when it was stopped?
 function going_on.is_partial(of) return partial[of] or false end
 
 -- Go on with the records of former copies, which stay in their files: all of this
--- family's copies need those. Where records move between copies, none can wait.
+-- family's copies need those.
 local function with_others(job, others)
   local item, few = job.item, going_on.FEW
   for _, other in ipairs(others) do
     local one = other.one
     if one then few = few - former.count(one) end
-    if one and job.consume and not item.moves and #others <= MANY_OTHERS
+    if one and job.consume and #others <= MANY_OTHERS
       and few < 0 and former.can_wait(one, other.hints) then
       table.insert(job.waiting, one)
       partial[item.of] = true

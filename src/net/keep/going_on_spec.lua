@@ -1,54 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
-local family = require("net.keep.family")
 local ffi = require("ffi")
-local flow = require("net.flow.flow")
 local going_on = require("net.keep.going_on")
 local keep = require("net.keep.keep")
 local kept = require("testing.kept")
+local kept_numbers = require("testing.kept_numbers")
 local outside = require("core.outside.visitors")
 local random = require("testing.fuzz.random")
 local stderr = require("testing.stderr")
-local stdio = require("posix.stdio")
-local tables = require("net.keep.tables")
 local tree = require("core.shm.tree")
 
-local N, NOW, TIMEOUT = 3000, 1000, 500
-
-local key = ffi.new("uint64_t[1]")
-
-local function find(t, k)
-  key[0] = k
-  return t:find(key)
-end
-
-local function add(t, k, now)
-  key[0] = k
-  local number = t:add(key, now)
-  t.record[number].value = 2 * k
-  return number
-end
-
--- A table that is kept, as a process has it that begins at `now`.
-local function started(now, limit)
-  local t = flow.new{key = "uint64_t", value = "uint64_t", limit = limit or 2 * N,
-    ages = {TIMEOUT}}
-  keep.records(tables.item{of = "flows", layout = "numbers 1", flows = t,
-    now = function () return now end})
-  return t
-end
-
--- One with the keys 1 to N, of which each second is out of time at NOW + TIMEOUT / 2.
-local function filled()
-  local t = started(NOW)
-  for k = 1, N do add(t, k, k % 2 == 0 and NOW or NOW - TIMEOUT / 2) end
-  return t
-end
+local N, NOW, TIMEOUT = kept_numbers.N, kept_numbers.NOW, kept_numbers.TIMEOUT
+local find, add, started = kept_numbers.find, kept_numbers.add, kept_numbers.started
+local filled, files = kept_numbers.filled, kept_numbers.files
 
 local function finish()
   repeat outside.tend(0) until stderr.told():find("goes on with")
 end
-
-local function files() return tree.names(keep.folder("spec")) end
 
 describe("Going on while packets flow", function ()
   local few = going_on.FEW
@@ -124,8 +91,7 @@ describe("Going on while packets flow", function ()
       local t = started(NOW + i)
       for k = 1 + i, N, 7 do assert.not_equal(0, find(t, k)) end
       add(t, N + i, NOW + i)
-      key[0] = i
-      t:remove(t:find(key)) -- it is gone for good
+      t:remove(find(t, i)) -- it is gone for good
     end
     kept.again()
     local t = started(NOW + 9)
@@ -214,128 +180,5 @@ describe("Going on while packets flow", function ()
       assert.equal(N, t:count())
       assert(before)
     end
-  end)
-
-  -- A copy's table, with an item of the family that starts when begin() is called.
-  local function copy(number)
-    local t = flow.new{key = "uint64_t", value = "uint64_t", limit = N,
-      ages = {TIMEOUT}}
-    local item = tables.item{of = "flows on CPU " .. number, layout = "numbers 1",
-      flows = t, now = function () return NOW end}
-    item.family, item.copies, item.moves = "flows", 2, true
-    return t, function () keep.records(item) end
-  end
-
-  it("lets copies begin at the same time, with all that others had", function ()
-    for number = 1, 2 do
-      local t, begin = copy(number)
-      begin()
-      for k = 1, 10 do add(t, 100 * number + k, NOW) end
-    end
-    kept.again()
-    local first, begin_first = copy(1)
-    local second, begin_second = copy(2)
-    local put_aside = going_on.put_aside
-    finally(function () going_on.put_aside = put_aside end)
-    function going_on.put_aside(...) -- of the first, as the second begins and ends
-      going_on.put_aside = put_aside
-      begin_second()
-      return put_aside(...)
-    end
-    begin_first()
-    assert.same({20, 20}, {first:count(), second:count()})
-    assert.same({"flows%20on%20CPU%201", "flows%20on%20CPU%202"}, files())
-  end)
-
-  -- The tables of `n` copies that move nothing, all of which have begun, or those from
-  -- `first` to `last`.
-  local function copies(n, first, last)
-    local list = {}
-    for i = first or 1, last or n do
-      list[i] = flow.new{key = "uint64_t", value = "uint64_t", limit = 2 * N,
-        ages = {TIMEOUT}}
-      local item = tables.item{of = family.member("flows", i, n), layout = "numbers 1",
-        flows = list[i], now = function () return NOW end}
-      item.family, item.copies = "flows", n
-      keep.records(item)
-    end
-    return list
-  end
-  local function all_there(list)
-    for _, t in ipairs(list) do
-      assert.equal(N, t:count())
-      for k = 1, N do assert.equal(2 * k, tonumber(t.record[find(t, k)].value)) end
-    end
-  end
-  local ONE, TWO = {"flows"}, {"flows%20on%20CPU%201%20of%202",
-    "flows%20on%20CPU%202%20of%202"}
-  local function wait_for_files(wanted)
-    for _ = 1, 1e5 do
-      outside.tend(0)
-      if #files() == #wanted then break end
-    end
-    assert.same(wanted, files())
-  end
-
-  it("finds what other copies had, whose files stay until all have it", function ()
-    filled()
-    kept.again()
-    local list = copies(2)
-    assert.same({0, 0}, {list[1]:count(), list[2]:count()})
-    for i, t in ipairs(list) do
-      for k = i, 200, 2 do assert.equal(2 * k, tonumber(t.record[find(t, k)].value)) end
-      assert.equal(100, t:count())
-    end
-    repeat outside.tend(0) until list[1]:count() == N or list[2]:count() == N
-    assert.equal(3, #files())
-    wait_for_files(TWO)
-    all_there(list)
-    kept.again()
-    list = copies(1)
-    assert.equal(0, list[1]:count())
-    assert.equal(14, tonumber(list[1].record[find(list[1], 7)].value))
-    wait_for_files(ONE)
-    all_there(list)
-    assert.same({}, tree.names(keep.folder("spec") .. "/.hints/" .. TWO[1]))
-  end)
-
-  it("has hints of each copy where several begin at once", function ()
-    local rename, begin_second = stdio.rename
-    stub(stdio, "rename").invokes(function (from, to)
-      if to:find("CPU%%201") and to:find("/.hints/", 1, true) then begin_second() end
-      return rename(from, to)
-    end)
-    finally(function () stdio.rename:revert() end)
-    function begin_second() copies(2, 2) end
-    copies(2, 1, 1)
-    assert.same(TWO, tree.names(keep.folder("spec") .. "/.hints"))
-  end)
-
-  it("loses nothing of other copies' if it is killed meanwhile", function ()
-    filled()
-    for turn = 1, 3 do
-      kept.again()
-      local list = copies(turn == 2 and 1 or 2)
-      for k = turn, N, 7 do
-        assert.not_equal(0, find(list[1], k))
-        list[1].record[find(list[1], k)].value = 2 * k
-      end
-      outside.tend(0)
-    end
-    kept.again()
-    local list = copies(2)
-    wait_for_files(TWO)
-    all_there(list)
-    assert.is_nil(stderr.told():find("twice"))
-  end)
-
-  it("goes on with other copies' when the table is replaced", function ()
-    filled()
-    kept.again()
-    copies(2)
-    local list = copies(2)
-    assert.not_equal(0, find(list[2], 9))
-    wait_for_files(TWO)
-    all_there(list)
   end)
 end)
