@@ -66,7 +66,7 @@ local function context_of(self, reasons, notes)
   local all = ffi.new("struct click_areas", {table = self.table.table, area = list,
     n = #areas, tag = self.native.tag})
   local copy = self.router.options.copy
-  if copy then all.copies, all.copy = copy.of, copy.number end
+  if copy then all.copies, all.copy = copy.takers or copy.of, copy.number end
   local former = read_notes(areas, notes)
   if not former then all.refused = C.AREAS_OTHERS end
   for i, area in ipairs(former and areas or {}) do

@@ -48,6 +48,21 @@ end
 
 local function port(n) return ("9.8.7.6.%d > 2.0.0.2.80"):format(n) end
 
+it("Flows of a manager are the copies' that take flows at first", function ()
+  kept.set_up()
+  finally(kept.tear_down)
+  local takers = {}
+  click.run_dump(FIELDS, {FLOW:format(1)}, "SOURCE -> m :: FlowIPManager -> Discard",
+    function (r)
+      for i, copy in ipairs{{number = 1, of = 2}, {number = 1, of = 2, takers = 1}} do
+        r.options.copy = copy
+        takers[i] = r:find("m"):kept_state().restore.context("").copies
+      end
+      r.options.copy = nil
+    end):close()
+  assert.same({2, 1}, takers)
+end)
+
 local few = going_on.FEW
 for how, at_once in pairs{["before packets flow"] = few, ["while packets flow"] = 0} do
 

@@ -243,8 +243,8 @@ function copies.start(router, text, o, cpus, list, meets)
   for i, cpu in ipairs(cpus) do
     config.app(c, app_of(i), click.Click, argument{
       copy = {number = i - 1, of = #cpus, shared = steering.numbers(shared),
-        meets = meets,
-        moves = balancer.wanted()},
+        meets = meets, moves = balancer.wanted(),
+        takers = balancer.wanted() and balancer.used(#cpus) or #cpus},
       thread = of and {number = 1, of = of}})
     config.cpu(c, app_of(i), cpu)
   end
