@@ -39,7 +39,9 @@ local function remote_for(self, p)
   if length < ETHERNET then return nil, SHORT end
   if length > self.longest then return nil, TOO_BIG end
   local remote = self.remotes[n]
-  if remote.ready == 0 then return nil, UNRESOLVED end
+  if remote.ready == 0 and not self.all_remotes:find_out(n) then
+    return nil, UNRESOLVED
+  end
   return remote
 end
 
@@ -99,6 +101,7 @@ function Encap:new(tunnel)
   return setmetatable({
     process = tunnel.family == 4 and process4 or process6,
     remotes = tunnel.remotes.array, last = tunnel.remotes.last,
+    all_remotes = tunnel.remotes,
     vnis = tunnel.vnis.array, last_vni = tunnel.vnis.most,
     longest = s.max_inner, udp_checksum = s.udp_checksum,
     -- The inner ECN field is always copied (RFC 6040, normal mode).

@@ -113,8 +113,13 @@ return function (host)
   entries.done = function () let_go(tunnel) end
   local neighbours = neighbor_kept.item(host.neighbours.cache, {
     of = "neighbours", now = engine.now, scale = MILLISECONDS,
-    wants = function (ip) return tunnel.remotes.waiting[ip] ~= nil end,
     used = function (e) tunnel.remotes:resolved(e.ip, e.mac) end,
   })
+  local cache, remotes = host.neighbours.cache, tunnel.remotes
+  function remotes.recall(n) -- until all are there
+    local hop = remotes.hop[n]
+    if hop then cache:find(hop) end
+  end
+  function neighbours.done() remotes.recall = nil end
   return {list:item("remotes"), entries, neighbours}
 end

@@ -113,6 +113,32 @@ describe("A tunnel end point that outlives the process", function ()
       is_sound(host3)
     end)
 
+  it("finds a next hop when a packet is for it, or by and by", function ()
+    local few = going_on.FEW
+    finally(function () going_on.FEW = few end)
+    going_on.FEW = 0
+    local function far(i) return "\192\0\2" .. string.char(100 + i) end
+    local host = started()
+    for i = 1, 50 do
+      learn(host, i, vni, far(i))
+      host.neighbours:heard(far(i), MAC .. string.char(i), engine.now())
+    end
+    kept.again()
+    local host2 = started()
+    local remotes, cache = host2.remotes, host2.neighbours.cache
+    assert.equal(0, cache.count) -- none was read
+    local n = remotes.number[far(7)]
+    assert.is_true(remotes:find_out(n))
+    assert.equal(MAC .. "\7", ffi.string(remotes.array[n].header, 6))
+    assert.equal(1, cache.count)
+    assert.is_false(remotes:find_out(assert(remotes:add("\192\0\2\250"))))
+    repeat outside.tend(0) until not going_on.is_at_work()
+    assert.is_nil(remotes.recall)
+    for i = 1, 50 do
+      assert.equal(1, remotes.array[remotes.number[far(i)]].ready)
+    end
+  end)
+
   it("has all at once where a VNI or a remote has another number", function ()
     local few = going_on.FEW
     finally(function () going_on.FEW = few end)

@@ -36,6 +36,7 @@ function Remotes.new(s, seed)
     uses = ffi.new("int32_t[?]", s.max_remotes + 1), -- forwarding entries of each
     gone = counts.new(),
     named = function () end, -- called with a number, and its address or nil
+    recall = nil, -- asks for the next hop of a number what was kept
   }, Remotes)
   new_index(self, s, seed)
   for n = s.max_remotes, 1, -1 do table.insert(self.free, n) end
@@ -130,6 +131,14 @@ end
 --- The next hop `hop` (bytes) has this Ethernet address, or none any more (nil).
 function Remotes:resolved(hop, mac)
   for n in pairs(self.waiting[hop] or {}) do self:set_mac(n, mac) end
+end
+
+--- A packet is for remote `n`, which isn't ready: is it now, as a former process knew
+--- its next hop (apps.vtep.kept)?
+function Remotes:find_out(n)
+  if not self.recall then return false end
+  self.recall(n)
+  return self.array[n].ready ~= 0
 end
 
 --- A forwarding entry now leads to remote `n`, or (-1) does so no more. The last

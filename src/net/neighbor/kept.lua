@@ -116,8 +116,7 @@ end
 
 --- An item for net.keep of the cache. `o`: of; now(), in the cache's unit; scale: the
 --- milliseconds of that, by CLOCK_MONOTONIC; used(entry), optional, for each that goes
---- on; wants(ip), optional: is it an address that may be asked for? With that all are
---- there before packets come.
+--- on.
 function kept.item(cache, o)
   local store = new_store(cache, o)
   local flows = store.flows
@@ -127,18 +126,14 @@ function kept.item(cache, o)
   end
   cache.store = store
   return tables.item{of = o.of, layout = LAYOUT, flows = flows,
-    check = function (record)
-      local problem = check(record)
-      if problem ~= nil then return problem end
-      if o.wants and not o.wants(key.address(record.key)) then return tables.PASS end
-    end,
+    check = check,
     now = function () return now_of(store) end,
     used = function (record)
       local e = cache:restore(key.address(record.key), mac_of(record.value),
         heard_at(store, record))
       if o.used then o.used(e) end
     end,
-    restore = not o.wants and in_c(store) or nil}
+    restore = in_c(store)}
 end
 
 return kept
