@@ -195,6 +195,7 @@ struct worker {
   int32_t ended;             /* its thread */
   int32_t cpu;
   int32_t given_up;          /* it doesn't return, so the others go on without it */
+  int32_t tid;               /* of its thread; 0: that hasn't begun */
   uint64_t breaths;
 };
 
@@ -269,6 +270,7 @@ int32_t pg_cycles_end(struct cycles *c, int32_t calls, bool dismiss);
 uint64_t pg_cycles_slept(void);
 double pg_thread_cpu_seconds(void);
 double pg_run_delay(void);
+double pg_run_delay_of(int32_t tid);
 
 /* memory.c */
 void *pg_dma_alloc(uint64_t bytes, uint64_t align, uint64_t *physical);

@@ -8,11 +8,13 @@ local affinity = require("core.cpus.affinity")
 local failure = require("core.failure")
 local meanwhile = require("core.lib.meanwhile")
 local messages = require("core.cpus.messages")
+local patience = require("core.lib.patience")
 
 local Worker = {}
 Worker.__index = Worker
 
---- How long it may take to answer.
+--- How long it may take to answer, in seconds in which it had a CPU, or needed none
+--- (core.lib.patience).
 Worker.PATIENCE_SECONDS = 30
 local WAIT_SECONDS = 0.05 -- between looks whether it is alive
 local MODULE = "core.cpus.worker_main"
@@ -78,7 +80,7 @@ end
 --- Has the watchdog given it up, since an app doesn't return?
 function Worker:is_given_up() return self.handle.given_up ~= 0 end
 
-local function check_alive(self, until_time)
+local function check_alive(self, limit)
   C.pg_now() -- to wait is no reason for the watchdog
   if self:is_given_up() then
     failure.raise("the worker on CPU %d is given up: one of its apps doesn't return",
@@ -90,17 +92,18 @@ local function check_alive(self, until_time)
   if C.pg_worker_ended(self.handle) then
     failure.raise("the worker on CPU %d has ended", self.cpu)
   end
-  if C.pg_monotonic() > until_time then
+  limit.tid = self.handle.tid -- its thread has begun
+  if limit:over() then
     failure.raise("the worker on CPU %d hasn't answered for %g s: one of its apps "
       .. "doesn't return", self.cpu, Worker.PATIENCE_SECONDS)
   end
 end
 
 local function wait(self, number)
-  local until_time = C.pg_monotonic() + Worker.PATIENCE_SECONDS
+  local limit = patience.new(Worker.PATIENCE_SECONDS, self.handle.tid)
   while not self.answers[number] do
     if not receive(self) then
-      check_alive(self, until_time)
+      check_alive(self, limit)
       meanwhile.pause()
       if not (self.answers[number] or meanwhile.serving()) then
         C.pg_worker_wait(self.handle, C.FROM_WORKER, WAIT_SECONDS)

@@ -6,6 +6,7 @@ local C = require("core.native")
 local cjson = require("cjson")
 local errno = require("posix.errno")
 local failure = require("core.failure")
+local patience = require("core.lib.patience")
 local poll = require("posix.poll")
 local session = require("lib.control.session")
 local sockets = require("lib.sockets")
@@ -15,7 +16,7 @@ local unistd = require("posix.unistd")
 local client = {}
 
 local SOCKET = "control.socket"
-local PATIENCE_SECONDS = 10
+local PATIENCE_SECONDS, LOOK_SECONDS = 10, 0.05
 local AT_ONCE = 65536
 local MSG_NOSIGNAL = 0x4000 -- Linux, <sys/socket.h>
 
@@ -76,20 +77,20 @@ function Connection:bytes(seconds)
 end
 
 --- The next line as a table; false if none has come within so many seconds, or a signal
---- has come (unless `anyway`); nil at the end.
+--- has come; nil at the end. `anyway`: whatever signals come, and without the time that
+--- the instance waits for a CPU.
 function Connection:line(seconds, anyway)
-  local ends = C.pg_monotonic() + seconds
+  local limit = patience.new(seconds, anyway and self.pid or nil)
   while true do
     local line, rest = self.buffer:match("^([^\n]*)\n(.*)$")
     if line then
       self.buffer = rest
       return cjson.decode(line)
     end
-    local left = ends - C.pg_monotonic()
-    local bytes = self:bytes(math.max(0, left))
+    local bytes = self:bytes(math.min(math.max(0, limit.left), LOOK_SECONDS))
     if not bytes then return nil end
     local signalled = C.pg_signal() ~= 0 and not anyway
-    if bytes == "" and (left <= 0 or signalled) then return false end
+    if bytes == "" and (limit:over() or signalled) then return false end
     self.buffer = self.buffer .. bytes
   end
 end

@@ -5,6 +5,7 @@ local C = require("core.native")
 local errno = require("posix.errno")
 local failure = require("core.failure")
 local http = require("lib.http")
+local patience = require("core.lib.patience")
 local sockets = require("lib.sockets")
 
 local listen = {}
@@ -35,9 +36,9 @@ end
 --- place in use is waited for: the helper of a process that was killed
 --- (lib.control.metrics) listens until the kernel has ended it, too.
 function listen.open(option, text)
-  local place, ends = listen.parse(option, text), C.pg_monotonic() + PATIENCE_SECONDS
+  local place, limit = listen.parse(option, text), patience.new(PATIENCE_SECONDS)
   local fd, problem, number = try(place)
-  while number == errno.EADDRINUSE and C.pg_monotonic() < ends do
+  while number == errno.EADDRINUSE and not limit:over() do
     C.pg_sleep(LOOK_SECONDS)
     fd, problem, number = try(place)
   end

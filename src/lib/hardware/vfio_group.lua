@@ -7,6 +7,7 @@ local C = require("core.native")
 local errno = require("posix.errno")
 local fcntl = require("posix.fcntl")
 local owners = require("lib.hardware.owners")
+local patience = require("core.lib.patience")
 local sysfs = require("lib.hardware.sysfs")
 local unistd = require("posix.unistd")
 
@@ -34,11 +35,11 @@ end
 function M.await(group, seconds, roots, busy)
   roots, busy = roots or sysfs.roots, busy or is_busy
   local path = ("%s/vfio/%s"):format(roots.dev, group)
-  local ends = C.pg_monotonic() + seconds
+  local limit = patience.new(seconds)
   while busy(path) do
     local holders = owners.find(roots){group = group}
     if has(holders, unistd.getpid()) then return true end
-    if C.pg_monotonic() >= ends then return false, holders end
+    if limit:over() then return false, holders end
     C.pg_sleep(PAUSE_SECONDS)
   end
   return true

@@ -37,7 +37,8 @@ struct reader {
   uintptr_t stack_end;
 
   uint64_t seen, cpu_ns;       /* as of the watchdog's last look */
-  int32_t strikes;             /* looks in a row without progress */
+  uint64_t stalled_ns;         /* that it could have gone on, without progress */
+  int32_t strikes;             /* looks in a row at which it could have */
   uint64_t interrupted_at;     /* value of `looks`; 0: not interrupted */
   char where[400];             /* found by the thread itself when interrupted */
 } __rte_cache_aligned;

@@ -27,8 +27,10 @@
  * wish. */
 #define SAME_WISH_SECONDS 0.1
 
-/* Lua code that doesn't end by then isn't listening. */
+/* Lua code that doesn't end by then isn't listening. What its thread waits for a CPU that
+ * others have doesn't count. */
 #define PATIENCE_SECONDS 1
+#define SOON_SECONDS 0.01
 
 static volatile sig_atomic_t caught;   /* the first signal */
 static volatile sig_atomic_t looking;  /* how many look for it */
@@ -137,21 +139,33 @@ static void end_lua(lua_State *L, lua_Debug *at)
   luaL_error(L, "ended by %s", name_of(caught));
 }
 
-static void set_timer(int seconds)
+static void set_timer(double seconds)
 {
-  struct itimerspec when = {.it_value = {.tv_sec = seconds}};
+  struct itimerspec when = {.it_value = {.tv_sec = (time_t)seconds}};
+  when.it_value.tv_nsec = (long)((seconds - (double)when.it_value.tv_sec) * 1e9);
   if (has_timer)
     timer_settime(impatience, 0, &when, NULL);
 }
 
+/* The timer is over: by how many seconds that was too early. */
+static double missing(double first, double delay)
+{
+  double waited = pg_run_delay_of(getpid()) - delay;
+  return first + waited + PATIENCE_SECONDS - SOON_SECONDS - seconds_now();
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-  static double first;
+  static double first, delay;
   bool is_main = pthread_equal(pthread_self(), pg_main_reader.thread);
   if (__atomic_load_n(&taken, __ATOMIC_ACQUIRE) >> number & 1 &&
       info->si_code != SI_TIMER) {
     __atomic_or_fetch(&pending, 1ull << number, __ATOMIC_ACQ_REL);
     pg_wait_ring(pg_main_reader.bell);
+    return;
+  }
+  if (info->si_code == SI_TIMER && missing(first, delay) > 0) {
+    set_timer(missing(first, delay) + SOON_SECONDS);
     return;
   }
   if (info->si_code == SI_TIMER)
@@ -169,6 +183,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
   caught = number;
   dies_of = in_order ? number : 0;
   first = now;
+  delay = pg_run_delay_of(getpid());
   pg_wait_ring(pg_main_reader.bell);
   if (looking > 0)
     return;

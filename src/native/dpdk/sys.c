@@ -2,6 +2,7 @@
  *
  * CPU time and sleep for the engine, broken pipes, and connections to local sockets.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -47,18 +50,33 @@ double pg_thread_cpu_seconds(void)
   return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* For how long this thread has waited for a CPU while others had it: the second number of
- * /proc/PID/schedstat. 0 where the kernel doesn't tell. */
-double pg_run_delay(void)
+/* Its second number, in seconds; 0 where the kernel doesn't tell. */
+static double delay_of(const char *schedstat)
 {
   char text[64] = "";
-  unsigned long long ns = 0;
-  int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  int fd = open(schedstat, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return 0;
   ssize_t size = read(fd, text, sizeof text - 1);
   close(fd);
-  return size > 0 && sscanf(text, "%*u %llu", &ns) == 1 ? ns / 1e9 : 0;
+  const char *second = size > 0 ? strchr(text, ' ') : NULL;
+  return second ? strtoull(second, NULL, 10) / 1e9 : 0;
+}
+
+/* For how long this thread has waited for a CPU while others had it: the second number of
+ * /proc/PID/schedstat. */
+double pg_run_delay(void)
+{
+  return delay_of("/proc/thread-self/schedstat");
+}
+
+/* The same of the thread of that number, which may be another process's; 0 if there is no
+ * such thread. */
+double pg_run_delay_of(int32_t tid)
+{
+  char path[48];
+  snprintf(path, sizeof path, "/proc/%d/schedstat", tid);
+  return delay_of(path);
 }
 
 /* Sleep, or return early when a signal comes. */

@@ -33,6 +33,7 @@ enum {
   GRACE_STEPS = 10,          /* from the interruption to the end */
   IDLE_STEPS = 5,            /* between looks while all are asleep, and no more than */
   IDLE_SHARE = 4,            /* this part of the patience */
+  STEP_NS = STEP_US * 1000,
   BUSY_NS = 1000000          /* of CPU time in a step: it has been at work */
 };
 
@@ -161,20 +162,20 @@ static char state_of(const struct reader *r)
   return state && strlen(state) > 2 ? state[2] : '?';
 }
 
-/* Was it the thread's own doing that it made no progress since the last look, and not
- * that others had the CPU, or that it was stopped? */
-static bool had_its_chance(struct reader *r)
+/* For how long it was the thread's own doing that it made no progress since the last
+ * look, and not that others had the CPU, or that it was stopped. */
+static uint64_t chance_ns(struct reader *r)
 {
   uint64_t before = r->cpu_ns;
   r->cpu_ns = ns_of(r->cpu_clock);
-  if (r->cpu_ns - before >= BUSY_NS)
-    return true;
   char state = state_of(r);
-  return state == 'S' || state == 'D';
+  if (state == 'S' || state == 'D')
+    return STEP_NS;
+  return RTE_MIN(r->cpu_ns - before, (uint64_t)STEP_NS);
 }
 
 /* False: it has nothing to do. */
-static bool look_at(struct reader *r, int most_strikes)
+static bool look_at(struct reader *r, int most_steps)
 {
   uint64_t looks = __atomic_load_n(&r->looks, __ATOMIC_RELAXED);
   bool awake = __atomic_load_n(&r->watched, __ATOMIC_ACQUIRE) &&
@@ -182,14 +183,18 @@ static bool look_at(struct reader *r, int most_strikes)
   if (!awake || looks != r->seen) {
     r->seen = looks;
     r->strikes = 0;
+    r->stalled_ns = 0;
+    r->cpu_ns = ns_of(r->cpu_clock);
     return awake;
   }
-  if (!had_its_chance(r))
-    return true;
-  r->strikes++;
-  if (r->strikes == most_strikes)
+  uint64_t chance = chance_ns(r);
+  int before = (int)(r->stalled_ns / STEP_NS);
+  r->stalled_ns += chance;
+  r->strikes += chance >= BUSY_NS;
+  int now = (int)(r->stalled_ns / STEP_NS);
+  if (before < most_steps && now >= most_steps)
     interrupt(r);
-  else if (r->strikes == most_strikes + GRACE_STEPS)
+  else if (before < most_steps + GRACE_STEPS && now >= most_steps + GRACE_STEPS)
     give_up(r);
   return true;
 }
@@ -201,12 +206,12 @@ static void *watch(void *ignored)
   for (int steps = 1;;) {
     usleep(steps * STEP_US);
     pthread_mutex_lock(&pg_readers_lock);
-    int most_strikes = __atomic_load_n(&patience, __ATOMIC_ACQUIRE);
+    int most_steps = __atomic_load_n(&patience, __ATOMIC_ACQUIRE);
     bool any_awake = false;
-    for (struct reader *r = pg_readers; r && most_strikes; r = r->next)
-      any_awake |= look_at(r, most_strikes);
+    for (struct reader *r = pg_readers; r && most_steps; r = r->next)
+      any_awake |= look_at(r, most_steps);
     pthread_mutex_unlock(&pg_readers_lock);
-    steps = any_awake ? 1 : RTE_MIN(IDLE_STEPS, RTE_MAX(most_strikes / IDLE_SHARE, 1));
+    steps = any_awake ? 1 : RTE_MIN(IDLE_STEPS, RTE_MAX(most_steps / IDLE_SHARE, 1));
   }
   return ignored;
 }

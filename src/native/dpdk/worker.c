@@ -89,6 +89,7 @@ static void *run(void *arg)
 {
   struct hidden *h = arg;
   pg_clock_enter(&h->worker);
+  __atomic_store_n(&h->worker.tid, gettid(), __ATOMIC_RELEASE);
   __atomic_store_n(&h->bell, pg_wait_bell(), __ATOMIC_RELEASE);
   if (rte_thread_register() < 0) {
     failed(h, rte_strerror(rte_errno));

@@ -18,6 +18,7 @@ local file_lock = require("core.lib.file_lock")
 local log = require("core.lib.log")
 local memory = require("net.keep.memory")
 local outside = require("core.outside.visitors")
+local patience = require("core.lib.patience")
 local shm = require("core.shm")
 local standby = require("net.keep.standby")
 local stat = require("posix.sys.stat")
@@ -126,9 +127,9 @@ function keep.use(text)
     family.hand_over(path)
   end
   if fd and standby.take_turn(fd, name, begin, keep.folder()) then return end
-  local ends = C.pg_monotonic() + PATIENCE_S
+  local limit = fd and patience.new(PATIENCE_S, standby.holder(fd))
   while fd and not file_lock.try(fd) do
-    if C.pg_monotonic() > ends then
+    if limit:over() then
       failure.raise("--keep %s: another process keeps its state under this name", name)
     end
     C.pg_sleep(PAUSE_S)

@@ -13,6 +13,7 @@ local log = require("core.lib.log")
 local main = require("core.main")
 local outside = require("core.outside.visitors")
 local owner = require("core.shm.owner")
+local patience = require("core.lib.patience")
 local poll = require("posix.poll").poll
 local pool = require("core.pool")
 local shm = require("core.shm")
@@ -28,7 +29,7 @@ ffi.cdef "long syscall(long number, ...);"
 local PIDFD_OPEN = 434 -- <asm/unistd.h>, the same everywhere
 local F_DUPFD_CLOEXEC, LAST_FD = 1030, 8192 -- <linux/fcntl.h>
 local LOOK_MS = 5 -- between looks at the lock
-local PATIENCE_MS = 5000 -- with the kernel, which closes what the other one had open
+local PATIENCE_S = 5 -- with the kernel, which closes what the other one had open
 
 local wanted, named = false, false
 local referee = {}
@@ -113,7 +114,8 @@ local function held_back(name)
   return referee.holds_back and referee.holds_back(name)
 end
 
--- Who has the lock now, and a descriptor that tells of its end, if there is one.
+-- A descriptor that tells of the end of who has the lock now, if there is one; a text
+-- that says who it is; and its process id, if that is known.
 -- `master`: the process waits for that first.
 local function look(fd, name, master)
   local pid = M.holder(fd)
@@ -122,7 +124,7 @@ local function look(fd, name, master)
   local whom = master or pid and "process " .. pid
     or "a process of another pid namespace"
   log.info("--keep %s: ready, stands by for %s", name, whom)
-  return ends and open_pidfd(pid) or nil, whom
+  return ends and open_pidfd(pid) or nil, whom, pid
 end
 
 --- The file, in the folder of all names, that says which process is to have the name
@@ -154,7 +156,7 @@ end
 -- one that had it.
 local function wait(fd, name, next_path)
   C.pg_catch_signals()
-  local pidfd, whom, master
+  local pidfd, pid, whom, master
   local function forget()
     if pidfd then unistd.close(pidfd) end
     pidfd, whom = nil, nil
@@ -167,7 +169,7 @@ local function wait(fd, name, next_path)
   end
   while not try() do
     if not whom then
-      pidfd, whom = look(fd, name, master)
+      pidfd, whom, pid = look(fd, name, master)
       show(name)
     end
     outside.standing_by(("%s, which has the name %s"):format(whom, name))
@@ -185,7 +187,8 @@ local function wait(fd, name, next_path)
     or "nobody has the name")
   C.pg_release_signals()
   return pidfd and function ()
-    wait_for(pidfd, PATIENCE_MS)
+    local limit = patience.new(PATIENCE_S, pid)
+    repeat until wait_for(pidfd, LOOK_MS) or limit:over()
     unistd.close(pidfd)
   end
 end

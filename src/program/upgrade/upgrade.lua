@@ -15,6 +15,7 @@ local main = require("core.main")
 local notify = require("lib.service.notify")
 local other = require("program.upgrade.other")
 local owner = require("core.shm.owner")
+local patience = require("core.lib.patience")
 local previous = require("program.upgrade.previous")
 local reload = require("program.upgrade.reload")
 local signal = require("posix.signal")
@@ -29,10 +30,11 @@ M.no_sandbox = "it starts a program"
 
 local PAUSE_S = 0.01
 
--- Wait until f() is true: true; or why not: "it ended", or that time is up. `stops`:
--- a signal ends that, too.
-local function wait_for(new, patience, f, stops)
-  local ends = C.pg_monotonic() + patience
+-- Wait until f() is true: true; or why not: "it ended", or that time is up, so many
+-- seconds in which the process had a CPU, or needed none. `stops`: a signal ends that,
+-- too.
+local function wait_for(new, seconds, f, stops)
+  local limit = patience.new(seconds, new)
   repeat
     local status = other.status(new)
     local signalled = stops and C.pg_signal() or 0
@@ -42,8 +44,8 @@ local function wait_for(new, patience, f, stops)
     if status then return false, "it ended with the status " .. status end
     if f() then return true end
     C.pg_sleep(PAUSE_S)
-  until C.pg_monotonic() > ends
-  return false, ("that took more than %g s"):format(patience)
+  until limit:over()
+  return false, ("that took more than %g s"):format(seconds)
 end
 
 local function instance_of(pid)
@@ -68,10 +70,10 @@ end
 
 -- Start the command as a standby of the process `old`, which may end before. The
 -- process id; the old one runs on if that fails.
-local function start(command, place, old, name, patience, lock)
+local function start(command, place, old, name, seconds, lock)
   C.pg_catch_signals() -- the new process isn't left behind
   local new = other.start(command, place)
-  local ready, why = wait_for(new, patience, function ()
+  local ready, why = wait_for(new, seconds, function ()
     return stands_by(new, name) or standby.holder(lock) == new
   end, true)
   if ready then return new end
@@ -82,11 +84,11 @@ end
 
 -- Let the old process give way. If the new one fails then, what ran before is started
 -- again.
-local function exchange(lock, name, old, new, again, patience)
+local function exchange(lock, name, old, new, again, seconds)
   notify.tell("MAINPID=" .. new, true)
   local began = C.pg_monotonic()
   if standby.holder(lock) == old then signal.kill(old, signal.SIGTERM) end
-  local done, why = wait_for(new, patience, function ()
+  local done, why = wait_for(new, seconds, function ()
     local instance = instance_of(new)
     return instance and instance.in_charge == name and standby.holder(lock) == new
   end)
@@ -111,7 +113,7 @@ local function former(name)
 end
 
 -- Let the command that make(BEFORE) gives run in the place of the one with the name.
-local function run(name, make, patience)
+local function run(name, make, seconds)
   local good, problem = keep.check_name(name)
   if not good then failure.usage("'%s' is no name: %s", name, problem) end
   local path = keep.folder(name)
@@ -124,14 +126,14 @@ local function run(name, make, patience)
   local before = other.command_of(old)
   local command = other.standing_by(make(before))
   local place = other.place_of(old)
-  local new = start(command, place, old, name, patience, lock)
+  local new = start(command, place, old, name, seconds, lock)
   local noted, err = pcall(note, name, before, new)
   if not noted then
     signal.kill(new, signal.SIGKILL)
     failure.raise("upgrade %s: %s; process %d runs on", name, tostring(err), old)
   end
   exchange(lock, name, old, new, function () return other.start(before, place) end,
-    patience)
+    seconds)
   unistd.close(lock)
 end
 
@@ -156,7 +158,8 @@ function M.run(args)
   parser:flag("--back", "What ran before the last upgrade, again.")
   parser:flag("--reload", "For services: let the process of this id run the command; "
     .. "SIGHUP alone if version and command are the same, and it takes that.")
-  parser:option("--patience", "Seconds to wait for the new process (default 60).", "60")
+  parser:option("--patience", "Seconds to wait for the new process, without those "
+    .. "it waits for a CPU (default 60).", "60")
     :convert(cli.positive_number)
   local options = cli.parse(parser, args)
   if options.back and #options.command > 0 then
