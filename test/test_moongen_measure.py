@@ -248,3 +248,15 @@ def test_statistics_by_http(tmp_path):
                 ask(path)
             assert refused.value.code == status
         assert process.interrupt() == 0
+
+
+@pytest.mark.parametrize("queues", [1, 2])
+def test_a_script_of_2015_measures_by_itself(queues):
+    """With the names of then; and the end is one sentence, not LuaJIT's."""
+    script = ROOT / "test" / "moongen" / "of_2015.lua"
+    result = perigee("moongen", "--port", "0=ring:a", "--port", "1=ring:a", script, queues)
+    assert "before\tnil\n" in result.stdout
+    assert "in order\t5\t5\n" in result.stdout
+    assert result.returncode == 1
+    assert re.search(r"perigee: task 'master': \S+of_2015.lua:\d+: a field or argument of C "
+                     "takes a number from 0 to 65535, not a string\n", result.stderr)

@@ -111,7 +111,8 @@ struct mg_queue {
   uint64_t missed;           /* that it had no room for */
   uint64_t waiting;          /* that the script had not received when it ended */
   uint64_t polled;           /* TSC of the last time somebody asked for packets */
-  uint64_t before, after;    /* TSC around the last burst, if it stamps */
+  uint64_t before, after;    /* TSC around the last burst, if it stamps;
+                              * of the last packet received */
   int32_t stamps;            /* note the TSC in received packets (`timestamp`) */
   int32_t qid;
   int32_t nstash;            /* received, and not yet given */

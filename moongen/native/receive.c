@@ -61,6 +61,8 @@ static inline void give(struct mg_queue *q, struct rte_mbuf **packets, uint32_t 
   if (n > 0 && (q->device->peer || q->port->own || packets[0]->port != id))
     for (uint32_t i = 0; i < n; i++)
       packets[i]->port = id;
+  if (unlikely(q->stamps) && n > 0)
+    q->after = ((struct packet *)packets[n - 1])->timestamp;
   q->packets += n;
   q->bytes += bytes;
 }
@@ -68,7 +70,7 @@ static inline void give(struct mg_queue *q, struct rte_mbuf **packets, uint32_t 
 static inline void stamp(struct rte_mbuf **packets, uint32_t n, uint64_t tsc)
 {
   for (uint32_t i = 0; i < n; i++)
-    ((struct packet *)packets[i])->note64[1] = tsc;
+    ((struct packet *)packets[i])->timestamp = tsc;
 }
 
 /* A burst from the device's queue; its lock is held. */
@@ -122,9 +124,9 @@ static inline uint32_t receive_direct(struct mg_queue *q, struct rte_mbuf **pack
   q->port->rxpackets += got;
   q->port->rxbytes += bytes;
   pg_spin_unlock(q->lock);
-  give(q, packets, got, bytes);
   if (unlikely(q->stamps))
     stamp(packets, got, rte_rdtsc());
+  give(q, packets, got, bytes);
   return got;
 }
 

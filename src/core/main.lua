@@ -12,6 +12,7 @@ jit.opt.start("sizemcode=512", "maxmcode=65536", "maxtrace=20000",
   "maxrecord=20000", "maxirconst=10000", "maxsnap=2000", "maxside=1000",
   "loopunroll=60")
 
+local conversion = require("core.lib.conversion")
 local failure = require("core.failure")
 local log = require("core.lib.log")
 local mode = require("core.check.mode")
@@ -88,7 +89,7 @@ function main.status_of(err)
     log.info("ended by %s", main.SIGNALS[number])
     return 128 + number
   end
-  local text = tostring(err)
+  local text = conversion.explained(tostring(err))
   log.error("%s%s", text, remark(text))
   return failure.is(err) and err.status or 1
 end

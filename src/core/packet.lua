@@ -27,16 +27,19 @@ packet.default_headroom = tonumber(HEADROOM)
 packet.packet_alignment = 64 -- of the mbuf itself
 packet.minimum_alignment = 1 -- of `data`
 
--- What else a packet can be asked by name: lib.stack.packet.buffer adds to it.
-local methods = {}
-packet.methods = methods
+-- What else a packet can be asked by name: lib.stack.packet.buffer adds to it. For what
+-- is no method, `properties` has functions of the packet.
+local methods, properties = {}, {}
+packet.methods, packet.properties = methods, properties
 
 ffi.metatype("struct packet", mode.on
-  and require("core.check.fields").metatable(methods) or {
+  and require("core.check.fields").metatable(methods, properties) or {
   __index = function (p, key)
     if key == "data" then return p.buf_addr + p.data_off end
     local method = methods[key]
     if method then return method end
+    local property = properties[key]
+    if property then return property(p) end
     error(("a packet has no field '%s'; it has data and length")
       :format(tostring(key)), 2)
   end,

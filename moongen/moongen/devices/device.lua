@@ -101,6 +101,9 @@ function device.waitForLinks(...)
   return links.wait_for_all(list)
 end
 
+-- Names of 2014 and 2015.
+device.waitForDevs, device.waitFor = device.waitForLinks, device.waitForLinks
+
 -- Nothing of these is to be done here.
 function device.reclaimTxBuffers() end
 function device.cleanupDevices() end
@@ -207,6 +210,9 @@ function Device:setRssQueues(n, base)
   native.use_sources(self.c)
 end
 
+-- Names of 2015 and 2016.
+Device.setRssNQueues, Device.getRxStatsAll = Device.setRssQueues, Device.getStats
+
 function Device:stop() end
 
 --- Say, once, that the device can't do that.
@@ -224,7 +230,8 @@ arguments.methods(Device, "a device", "c", {
   getStats = "", getRxStats = "", getTxStats = "", clearRxStats = "", getMac = "any?",
   getMacString = "", getDriverName = "", getName = "", getSocket = "", getInfo = "",
   setPromisc = "any?", setMtu = "number", addMac = "any?", removeMac = "any?",
-  setRssQueues = "number, number?", unsupported = "any?, any?",
+  setRssQueues = "number, number?", setRssNQueues = "number, number?",
+  getRxStatsAll = "", unsupported = "any?, any?",
 })
 
 -- For modules that add methods.

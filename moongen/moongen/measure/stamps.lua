@@ -49,6 +49,7 @@ end
 --- was, after so many microseconds.
 function M.tx:getTimestamp(wait_us) return self.dev:getTxTimestamp(self, wait_us) end
 
+--- When the last packet that the script received came; nil if none did.
 function M.rx:getTimestamp(wait_us, register)
   return self.dev:getRxTimestamp(self, wait_us, register)
 end

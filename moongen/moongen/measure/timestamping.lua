@@ -178,4 +178,6 @@ function M.syncClocks(a, b)
   if timesync.enable(a) and timesync.enable(b) then timesync.synchronize(a, b) end
 end
 
+for name, f in pairs(require("moongen.measure.stamped")) do M[name] = f end
+
 return M

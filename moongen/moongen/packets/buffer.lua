@@ -101,6 +101,9 @@ function methods.dump(p, bytes, stream, colored, wireshark)
     wireshark)
 end
 
+-- Until 2015 a buffer's fields were in a struct of its own: buf.pkt.data, pkt_len.
+function packet.properties.pkt(p) return p end
+
 offload.add_to(methods)
 arguments.methods(methods, "a buffer", ffi.typeof("struct packet"), {
   getData = "", getBytes = "", getSize = "", setSize = "number", setRawPacket = "any",

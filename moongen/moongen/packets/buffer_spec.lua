@@ -35,6 +35,10 @@ describe("a buffer", function ()
     assert.equal(2^40, tonumber(p.note64[0]))
     p.data_len = 50
     assert.equal(50, p.length)
+    p.pkt.pkt_len, p.pkt.data_len = 40, 40 -- of 2015
+    assert.equal(40, p:getSize())
+    assert.equal(p:getBytes(), p.pkt.data)
+    p.data_len = 50
     assert.equal(50, p:getSize())
     p:setSize(70)
     assert.equal(70, p.pkt_len)

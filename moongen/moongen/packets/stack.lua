@@ -88,11 +88,24 @@ local function shape_of(arguments)
     name = "struct " .. name .. (no_payload and "_noPayload" or "")}
 end
 
+-- Until 2015 IP's header was `ip` in any packet: the first that has its own name is.
+local function first_ip(items)
+  local named = {}
+  for _, item in ipairs(items) do named[item.name] = item end
+  if named.ip then return nil end
+  for _, item in ipairs(items) do
+    if item.name == "ip4" or item.name == "ip6" then return item end
+  end
+end
+
 local function declare(shape)
   local members, types = {}, {}
+  local ip = first_ip(shape.items)
   for _, item in ipairs(shape.items) do
-    members[#members + 1] = ("$ %s;"):format(item.name)
+    local form = item == ip and "union { $ %s; $ ip; };" or "$ %s;"
+    members[#members + 1] = form:format(item.name)
     types[#types + 1] = item.type.ctype
+    if item == ip then types[#types + 1] = item.type.ctype end
     if item.length > 0 then
       members[#members + 1] = ("uint8_t variable_%s[%d];"):format(item.name,
         item.length)

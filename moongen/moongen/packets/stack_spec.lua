@@ -133,6 +133,17 @@ describe("libmoon's stacks", function ()
     stack.create("eth")(own):fill{pktLength = 30000} -- not of a pool: who knows
   end)
 
+  it("have their first IP header as `ip`, too, as in 2015", function ()
+    p:getUdpPacket():fill{ip4Dst = "192.0.2.1"}
+    assert.equal("192.0.2.1", p:getUdpPacket().ip.dst:getString())
+    p:getTcpPacket(false).ip.dst:setString("2001:db8::1")
+    assert.equal("2001:db8::1", p:getTcpPacket(false).ip6.dst:getString())
+    assert.equal(14, ffi.offsetof(p:getUdpPacket():getName(), "ip"))
+    assert.is_false((pcall(function () return p:getArpPacket().ip end)))
+    local inner = stack.create("eth", "ip4", "udp", {"ip4", name = "ip"})(p)
+    assert.equal(42, ffi.offsetof(inner:getName(), "ip"))
+  end)
+
   it("take names and lengths as those of 2016 had them", function ()
     local pkt = stack.create("eth", "ip4", "udp", "vxlan", {"eth", "innerEth"})(p)
     pkt:fill{innerEthDst = "aa:bb:cc:dd:ee:ff"}

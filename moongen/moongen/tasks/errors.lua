@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Errors that scripts raise, with the line they were raised at and how they got there.
 
+local conversion = require("core.lib.conversion")
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")
 local own_code = require("moongen.own_code")
@@ -22,7 +23,7 @@ function errors.explain(err)
   local status = exits.status(err)
   if status then return {exit = status} end
   if failure.is(err) then return {text = err.sentence, status = err.status} end
-  local text = type(err) == "string" and err or tostring(err)
+  local text = conversion.explained(tostring(err))
   return {text = text, status = 1, trace = own_lines(debug.traceback("", 2))}
 end
 

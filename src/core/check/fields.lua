@@ -8,8 +8,9 @@ local fields = {}
 
 local MOST = 10240 -- PACKET_MAX_PAYLOAD
 
---- The metatable of packets. `methods` are what else they can be asked by name.
-function fields.metatable(methods)
+--- The metatable of packets. `methods` are what else they can be asked by name, and
+--- `properties` functions of a packet for what is no method.
+function fields.metatable(methods, properties)
   return {
     __index = function (p, key)
       if key == "data" then
@@ -21,6 +22,8 @@ function fields.metatable(methods)
       end
       local method = methods[key]
       if method then return method end
+      local property = properties[key]
+      if property then return property(p) end
       error(("a packet has no field '%s'; it has data and length")
         :format(tostring(key)), 2)
     end,
