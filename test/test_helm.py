@@ -3,6 +3,7 @@
 for Kubernetes beside it say. By helm, too, where that is installed."""
 
 import os
+import re
 import shutil
 import signal
 
@@ -115,6 +116,14 @@ def test_the_click_file_starts_with_the_rendered_arguments(tmp_path):
 def test_the_schema_refuses(values):
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft7Validator(SCHEMA).validate({**DEFAULTS, **values})
+
+
+def test_the_schema_has_patterns_that_helm_takes():
+    """Helm's are Go's (RE2): with (?!...) it installs nothing at all."""
+    patterns = re.findall(r'"pattern": "(.*?)"', (CHART / "values.schema.json").read_text())
+    assert len(patterns) > 4
+    for pattern in patterns:
+        assert not re.search(r"\(\?[=!<]|\\[1-9]", pattern), pattern
 
 
 @pytest.mark.skipif(not shutil.which("helm"), reason="there is no helm here")
