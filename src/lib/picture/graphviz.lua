@@ -112,15 +112,15 @@ local function read_boxes(picture, graph, objects, place)
   end
 end
 
---- The picture (as of lib.picture.layout) by dot's answer `text`, and whether packets go
---- `down` in it; nil if that isn't one of this graph with all its apps and links.
+--- The picture (as of lib.picture.layout) by dot's answer `text`, in which packets go
+--- `down` or across; nil if that isn't one of this graph with all its apps and links.
 function graphviz.read(graph, text, down)
   local ok, answer = pcall(cjson.decode, text)
   local bb = ok and type(answer) == "table" and numbers(answer.bb, 4)
   if not bb then return nil end
   local function place(x, y) return x + MARGIN, bb[4] - y + MARGIN + HEADING end
-  local picture = {down = down, width = bb[3] + 2 * MARGIN, height = bb[4] + 2 * MARGIN + HEADING,
-    apps = {}, regions = {}, links = {}}
+  local picture = {down = down, width = bb[3] + 2 * MARGIN,
+    height = bb[4] + 2 * MARGIN + HEADING, apps = {}, regions = {}, links = {}}
   read_boxes(picture, graph, answer.objects or {}, place)
   for _, edge in ipairs(answer.edges or {}) do
     local link = graph.links[tonumber(edge.id)]

@@ -132,8 +132,8 @@ function svg.text(graph, bare, picture)
   picture = picture or layout.of(graph)
   local function add(line) lines[#lines + 1] = line end
   add(('<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" '
-    .. 'viewBox="0 0 %.0f %.0f"%s>'):format(picture.width, picture.height, picture.width,
-    picture.height, picture.down and ' data-down="yes"' or ""))
+    .. 'viewBox="0 0 %.0f %.0f"%s>'):format(picture.width, picture.height,
+    picture.width, picture.height, picture.down and ' data-down="yes"' or ""))
   add(bare and "" or "<style>" .. svg.STYLE .. ".hit { stroke: none }</style>")
   add('<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" '
     .. 'markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">'

@@ -55,7 +55,7 @@ local RECORDS = {
     .. " only the count is measured",
 }
 
--- Rates of what was sent or received: of a packet, or of a single burst, there are none.
+-- Rates of what was sent or received: a packet, or a single burst, has none.
 local function rates(figures)
   if figures.packets > 0 and figures.pps == 0 then
     return "no rate, since " .. (figures.packets == 1 and "it was one packet"
