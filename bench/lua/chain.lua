@@ -4,7 +4,8 @@
 -- packets, CPU seconds, TSC Hz. What comes before SECONDS isn't measured.
 --
 -- KIND: push (a link before and after each app), lifted (the same apps, which the
--- engine fuses as they are), fused (process(p) that passes each packet on), swap
+-- engine fuses as they are), fused (process(p) that passes each packet on), bridge (the
+-- same between two ports, both ways), swap
 -- (fused; each app swaps the Ethernet addresses), or service and service-lifted
 -- (bench/lua/service.lua, between links and fused as it is, LENGTH times).
 -- BURST: packets received at once, 1 to 256; "random", 0 to 64, another number in
@@ -65,7 +66,25 @@ end
 
 -- The run -------------------------------------------------------------------------
 
+-- A chain from each of two ports to the other.
+local function bridge(length, burst)
+  local c = config.new()
+  for side = 1, 2 do
+    config.app(c, "port" .. side, Port, {port = "null", burst = burst})
+    local from = "port" .. side
+    for i = 1, length do
+      local name = ("app%d_%d"):format(side, i)
+      config.app(c, name, kinds.fused)
+      config.link(c, ("%s.output -> %s.input"):format(from, name))
+      from = name
+    end
+    config.link(c, ("%s.output -> port%d.input"):format(from, 3 - side))
+  end
+  return c
+end
+
 local function graph(kind, length, burst)
+  if kind == "bridge" then return bridge(length, tonumber(burst)) end
   local c = config.new()
   config.app(c, "port", Port, {port = "null", burst = tonumber(burst)})
   if burst == "random" then config.app(c, "dice", Dice, 1) end
@@ -87,7 +106,7 @@ local function main(kind, length, burst, seconds)
   engine.configure(graph(kind, tonumber(length), burst))
   engine.busywait = true
   local apps = engine.app_table
-  local device = apps.port.port
+  local device = (apps.port or apps.port1).port
   if apps.dice then apps.dice.device = device end
   local single = tonumber(burst:match("^late:(.+)"))
   if single then

@@ -6,7 +6,8 @@
  *
  * WHAT is
  *   direct   rte_eth_rx_burst and rte_eth_tx_burst on one array, nothing else
- *   calls:N  the same, and N functions called by pointer for each burst, which pass it on
+ *   bridge   the same between two ports, both ways; PORT-DEVARGS are two, with + between
+ *   calls:N  as direct, and N functions called by pointer for each burst, which pass it on
  *   swap:N   the same; each function swaps the packets' Ethernet addresses in a loop
  *   links:N  received into a link, passed through N apps, each called by pointer
  *            and moving packets one by one from its input ring to its output ring,
@@ -28,7 +29,7 @@ struct app {
 };
 
 struct run {
-  uint16_t port;
+  uint16_t port, other; /* ports; `other` is the second of a bridge */
   int n;                /* apps */
   struct app *apps;
   struct link *links;   /* n + 1 */
@@ -95,6 +96,18 @@ static uint64_t direct(struct run *run, uint16_t burst)
   return rte_eth_tx_burst(run->port, 0, packets, n);
 }
 
+static uint64_t pass_on(uint16_t from, uint16_t to, uint16_t burst)
+{
+  struct rte_mbuf *packets[MAX_BURST];
+  uint16_t n = rte_eth_rx_burst(from, 0, packets, burst);
+  return rte_eth_tx_burst(to, 0, packets, n);
+}
+
+static uint64_t bridge(struct run *run, uint16_t burst)
+{
+  return pass_on(run->port, run->other, burst) + pass_on(run->other, run->port, burst);
+}
+
 static uint64_t calls(struct run *run, uint16_t burst)
 {
   struct rte_mbuf *packets[MAX_BURST];
@@ -128,17 +141,16 @@ static uint64_t through(struct run *run, uint16_t burst)
   return rte_eth_tx_burst(run->port, 0, packets, n);
 }
 
-static struct run prepare(const char *what, uint16_t port)
+static struct run prepare(const char *what, uint16_t port, uint16_t other)
 {
   static const struct {
     const char *name;
     uint64_t (*round)(struct run *, uint16_t);
     uint16_t (*process)(struct app *, struct rte_mbuf **, uint16_t);
-  } kinds[] = {{"direct", direct, NULL}, {"calls", calls, pass}, {"swap", calls, swap},
-               {"links", through, NULL}};
+  } kinds[] = {{"direct", direct, NULL}, {"bridge", bridge, NULL}, {"calls", calls, pass}, {"swap", calls, swap}, {"links", through, NULL}};
   const char *colon = strchr(what, ':');
   size_t length = colon ? (size_t)(colon - what) : strlen(what);
-  struct run run = {.port = port, .n = colon ? atoi(colon + 1) : 0};
+  struct run run = {.port = port, .other = other, .n = colon ? atoi(colon + 1) : 0};
   uint16_t (*process)(struct app *, struct rte_mbuf **, uint16_t) = NULL;
   for (unsigned k = 0; k < RTE_DIM(kinds); k++)
     if (strlen(kinds[k].name) == length && !strncmp(kinds[k].name, what, length))
@@ -165,7 +177,12 @@ int main(int argc, char **argv)
   for (int i = 0; i < FACES; i++)
     faces[i] = random_bursts ? rand() % 65 : burst;
   check(rte_eal_init(argc - 4, argv + 4) >= 0, "starting EAL");
-  struct run run = prepare(argv[2], open_port(argv[1], make_pool()));
+  char *second = strchr(argv[1], '+');
+  if (second)
+    *second++ = 0;
+  struct rte_mempool *pool = make_pool();
+  uint16_t port = open_port(argv[1], pool);
+  struct run run = prepare(argv[2], port, second ? open_port(second, pool) : port);
   uint64_t packets = 0, at = 0;
   double start = cpu_seconds(), now = start;
   while ((now = cpu_seconds()) - start < seconds)

@@ -40,17 +40,20 @@ local function any_full(ports)
   return false
 end
 
---- Call push(calls, first) with the push calls of a breath; and again while one of
---- their `ports`, if they have a list of those (core.engine.order), gives full
---- bursts.
-function repush.make(push, calls, first)
-  push(calls, first)
-  local ports = calls.ports
-  if not ports then return end
+--- Call push(calls, first) with the push calls of a breath again while one of their
+--- `ports` (core.engine.order) gives full bursts.
+function repush.again(push, calls, first)
   for _ = 2, MOST do
-    if not any_full(ports) then return end
+    if not any_full(calls.ports) then return end
     push(calls, first)
   end
+end
+local again = repush.again
+
+--- Call it, and again if they have a list of such ports.
+function repush.make(push, calls, first)
+  push(calls, first)
+  if calls.ports then again(push, calls, first) end
 end
 
 --- push(app, link) of an app that needs packets (class.needs_packets): not for a link

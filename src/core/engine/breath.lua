@@ -75,16 +75,6 @@ end
 --- Nothing follows in this row: what an app has asked for is done after the breath.
 breath.end_row = repush.end_row
 
--- A call alone, such as a region between ports: there is little between two of them, so
--- that LuaJIT keeps what it knows.
-local function push_row(push, app, l, most)
-  for i = 1, most do
-    push(app, l)
-    if not moved_few() then return i end
-  end
-  return most
-end
-
 local function breathe_row(pulls, pushes, most)
   for i = 1, most do
     pull_all(pulls)
@@ -94,15 +84,9 @@ local function breathe_row(pulls, pushes, most)
   return most
 end
 
-running_app.caller(push_row, "push", 2)
-
 -- So many breaths at most; how many.
 local function take_row(pulls, pushes, most)
-  if pulls.n == 0 and pushes.n == 1 and not pushes.ports then
-    work.call = pushes.before + 1
-    if pushes.row then return pushes.row(most) end
-    return push_row(pushes.push[1], pushes.app[1], pushes.link[1], most)
-  end
+  if pushes.row then return pushes.row(most, push_each, pushes) end
   return breathe_row(pulls, pushes, most)
 end
 

@@ -19,6 +19,7 @@ local link = require("core.link")
 local meanwhile = require("core.lib.meanwhile")
 local order = require("core.engine.order")
 local plan = require("core.engine.plan")
+local row = require("core.fuse.row")
 local settings = require("core.engine.settings")
 local shared_ports = require("core.fuse.shared_ports")
 local transfer = require("core.move.transfer")
@@ -62,6 +63,7 @@ local function lay_out()
   fused:hand_over(state.apps, state.links, calls.pushes.specs)
   shared_ports.tell(state.apps, state.links, settings.fuse and not taps)
   if taps then link_taps.wrap(calls.pushes, state.links, fused, taps) end
+  calls.pushes.row = not taps and row.of(calls.pulls, calls.pushes, fused.entry_of)
   cycles.arrange(calls.pulls, calls.pushes, fused)
   calls.pushes.before = calls.pulls.n
   calls.ticks = {before = calls.pulls.n + calls.pushes.n}

@@ -121,13 +121,12 @@ end
 --- of one length: the functions push(app, link), their apps and their links.
 --- Both know their length as `n`. When only regions, bulk apps and ports are called,
 --- `ports` of the pushes are those that give a burst with each round of them
---- (core.engine.breath); `specs` are the texts of all links, in that order. `row`, if
---- there is but one call, is what makes it for up to so many breaths. `fused`
+--- (core.engine.breath); `specs` are the texts of all links, in that order. `fused`
 --- (core.fuse.fused) says what regions have taken over: run[spec], over[spec],
---- pulled[name], once; row[RUN]; forward[spec], from port to port; push[name], for apps
---- on their own; before[spec], what is called once before that run and others with that
---- list; and flushes, what is called as if pulled after the apps. Those before are by
---- their numbers in `aside`.
+--- pulled[name], once; forward[spec], from port to port; push[name], for apps on their
+--- own; before[spec], what is called once before that run and others with that list;
+--- and flushes, what is called as if pulled after the apps. Those before are by their
+--- numbers in `aside`.
 function order.breath(apps, links, fused)
   local pulls, pushes = {}, {push = {}, app = {}, link = {}, aside = {}}
   local pulling = order.pulling(apps)
@@ -162,7 +161,6 @@ function order.breath(apps, links, fused)
     end
   end
   pulls.n, pushes.n = #pulls, #pushes.push
-  pushes.row = pulls.n == 0 and pushes.n == 1 and fused.row[pushes.push[1]] or nil
   pushes.ports, pushes.specs = repeatable and fused.once or nil, specs
   return pulls, pushes
 end

@@ -20,15 +20,20 @@ function bursts.at_once(port, first, to)
   return first.at_once or BURST
 end
 
---- What runs `step`, which returns the number of packets that it took, once for each
---- burst in the link `l`. Looks at the link only then: its int64 cursor is garbage
---- where this isn't compiled.
-function bursts.all_of(l, step)
+--- What runs `step` once for each burst that is in the link `l`, after a full one.
+--- Looks at the link only then: its int64 cursor is garbage where this isn't compiled.
+function bursts.rest_of(l, step)
   local nreadable = link.nreadable
   return function ()
-    if step() == BURST then
-      for _ = 1, nreadable(l), BURST do step() end
-    end
+    for _ = 1, nreadable(l), BURST do step() end
+  end
+end
+
+--- The same, after one `step` that returns the number of packets that it took.
+function bursts.all_of(l, step)
+  local rest = bursts.rest_of(l, step)
+  return function ()
+    if step() == BURST then rest() end
   end
 end
 

@@ -30,8 +30,9 @@ Fused.__index = Fused
 --- Nothing is fused.
 function fuse.none()
   return setmetatable({
-    regions = {}, run = {}, row = {}, over = {}, pulled = {}, push = {}, reasons = {},
-    region_of = {}, region_with = {}, direct = {}, once = {}, flushes = {},
+    regions = {}, run = {}, entry_of = {}, over = {}, pulled = {}, push = {},
+    reasons = {}, region_of = {}, region_with = {}, direct = {}, once = {},
+    flushes = {},
     problems = {}, fetched = {}, forward = {}, before = {},
   }, Fused)
 end
@@ -130,7 +131,7 @@ local function take_over(fused, r)
   for spec in pairs(d.inner) do fused.over[spec] = true end
   for i, spec in ipairs(d.entries) do
     fused.run[spec], fused.before[spec] = r.run[i], before
-    fused.row[r.run[i]] = r.row[i]
+    fused.entry_of[r.run[i]] = {region = r, number = i}
   end
   for _, spec in ipairs(d.exits) do
     local _, _, to = config.parse_link(spec)

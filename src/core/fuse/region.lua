@@ -15,7 +15,6 @@ local pool = require("core.pool")
 local recursion = require("core.fuse.drift.recursion")
 local running_app = require("core.watch.running_app")
 local rare_path = require("core.fuse.drift.rare_path")
-local repush = require("core.repush")
 local source = require("core.fuse.source")
 local Tally = require("core.fuse.region_counters")
 local watched = require("core.fuse.watched")
@@ -238,8 +237,7 @@ end
 
 --- Build the region `found` (regions.find) of the running apps and links. Its
 --- run[i]() moves what is there from entries[i], but of the ports in the list `once`
---- only a burst; row[i](most), if it leads from port to port, does in up to so many
---- breaths, and returns how many. `text` is its source.
+--- only a burst. `text` is its source.
 function region.new(found, apps, links)
   local r = description.of(found, apps, links)
   r.room = PUTS
@@ -250,7 +248,8 @@ function region.new(found, apps, links)
     description = r, tally = tally, text = text, direct = {}, port = {},
     process = {}, inputs = {}, outputs = {}, reasons = {}, app = {}, fetch = {},
     entry = {}, out = {}, flush = {}, run = {}, pass = {}, loop = {}, wide = {},
-    row = {}, moved_few = repush.moved_few,
+    step = {},
+    in_row = {}, -- by entry: where else its loop is (core.fuse.row)
     segment = {}, emit = {}, whole = {}, full = {}, out_p = {}, once = {},
     most = {}, -- packets that an entry takes at once
     full_burst = {}, more = {}, -- what such a port may have more after: for run
@@ -288,18 +287,21 @@ function region.new(found, apps, links)
     local fetch = fetch_after(to_links, fetch_from(l, port, r.sums, self.most[i]))
     if r.ahead[to] then fetch = look_ahead.fetch(to, apps[to], fetch) end
     self.fetch[i], self.entry[i] = fetch, l
-    if port and #to_links == 0 then -- no link need hold what leaves
+    local function step()
+      local n = fetch(self.packets_p)
+      self.pass[i](n)
+      return n
+    end
+    if not port then
+      self.full_burst[i], self.more[i] = BURST, bursts.rest_of(l, step)
+    elseif #to_links == 0 then -- no link need hold what leaves
       self.full_burst[i] = self.most[i]
-      self.more[i] = bursts.rest(function ()
-        local n = fetch(self.packets_p)
-        self.pass[i](n)
-        return n
-      end, self.most[i])
+      self.more[i] = bursts.rest(step, self.most[i])
     end
   end
   self.code = {region = self, name = "region of " .. r.apps[1], apps = r.apps,
                app_at = app_at, segments = self.segment, loops = self.loop,
-               rows = self.row, emits = self.emit, run = {}}
+               emits = self.emit, run = {}}
   assert(loadstring(text, "=" .. self.code.name))(self)
   for i, run in ipairs(self.run) do
     self.code.run[i], self.code.run[#r.entries + i] = run, self.pass[i]
@@ -308,16 +310,9 @@ function region.new(found, apps, links)
   rare_path.follow(self)
   recursion.follow(self)
   for i, spec in ipairs(r.entries) do
-    local from, _, to = config.parse_link(spec)
-    local port = self.port[from]
-    if self.more[i] then
-      running_app.caller(self.row[i], "push", {appname = to})
-    else
-      self.row[i] = nil
-    end
+    local port = self.port[(config.parse_link(spec))]
     if not port then
       self.whole[i] = function (step) return bursts.all_of(links[spec], step) end
-      self.run[i] = self.whole[i](self.run[i])
     elseif self.more[i] then
       self.whole[i] = function (step) return bursts.while_full(step, self.most[i]) end
     else

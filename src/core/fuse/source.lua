@@ -182,11 +182,12 @@ function source.step(emit, region, number, id, input)
   emit("  local q, e = segment%d(packets[i], %d)", id, input)
   emit("  return q, e")
   emit("end")
+  emit("R.step[%d] = step%d", number, number)
 end
 
---- Write what is to be done before such a loop.
-function source.begin_loop(emit, region)
-  if region.spread then emit("  next[0] = 0") end
+--- Write what is to be done before such a loop; `next` is another name for that memory.
+function source.begin_loop(emit, region, next)
+  if region.spread then emit("  %s[0] = 0", next or "next") end
 end
 
 --- Write what runs an entry: a burst is fetched, and passed on by what body() writes of
@@ -207,35 +208,18 @@ function source.run(emit, number, fetch, body)
   emit("end")
 end
 
---- Write, after source.run, what runs an entry of a region between ports up to `most`
---- times, as long as breaths may follow in a row (core.repush); how often it has. All
---- is in one function: of several LuaJIT builds the frames before each burst, and takes
---- them down after it. As in a loop's own function, the loop in what body() writes has
---- no upvalues: `near` names what it needs, and `given` what that is.
-function source.row(emit, number, fetch, near, given, body)
-  emit("R.row[%d] = function (most)", number)
-  emit("  local %s = %s", near, given)
-  emit("  for k = 1, most do")
-  emit("  local n = %s(packets)", fetch)
-  body()
-  emit("  if n == full then more() end")
-  emit("  if not moved_few() then return k end")
-  emit("  end")
-  emit("  return most")
-  emit("end")
-end
-
--- The loop over a burst's `n` packets, which leave by the `exits` (numbers).
-local function emit_loop(emit, region, exits)
+-- The loop over a burst's `n` packets, which leave by the `exits` (numbers). `names`
+-- has the names of the function for each, step, and of the exits' arrays, to (with %d).
+local function emit_loop(emit, region, exits, names)
   for _, x in ipairs(exits) do
     emit("  local n%d = 0", x)
     if region.weighed[x] then emit("  local bytes%d = 0", x) end
   end
   emit("  for i = 0, n - 1 do")
-  emit("    local q, e = step(i)")
+  emit("    local q, e = %s(i)", names.step)
   for i, x in ipairs(exits) do
     emit("    %s e == %d then", i == 1 and "if" or "elseif", x)
-    emit("      to%d[n%d] = q", x, x)
+    emit("      %s[n%d] = q", names.to:format(x), x)
     emit("      n%d = tobit(n%d + 1)", x, x)
     if region.weighed[x] then
       emit("      bytes%d = tobit(bytes%d + q.length)", x, x)
@@ -246,19 +230,43 @@ local function emit_loop(emit, region, exits)
 end
 
 -- What follows it.
-local function emit_flush(emit, region, exits)
+local function emit_flush(emit, region, exits, names)
   for _, x in ipairs(exits) do
-    emit("  flush%d(out%d, n%d%s)", x, x, x,
+    emit("  %s(%s, n%d%s)", names.flush:format(x), names.out:format(x), x,
       region.weighed[x] and ", bytes" .. x or "")
   end
 end
 
+-- Of an entry in the region's own source.
+local NAMES = {step = "step", to = "to%d", flush = "flush%d", out = "out%d"}
+
+--- The exits (numbers) that packets of entry `number` may reach.
+function source.exits(region, number)
+  return segments.exits_from(region, region.ways[number].to)
+end
+
+--- Are these too many for a function to have local variables and upvalues for?
+function source.is_wide(region, number)
+  return not region.puts and #source.exits(region, number) > LOOP_EXITS
+end
+
+--- Write what is done with a burst of `n` packets of entry `number`. `names` has the
+--- names of what that needs: step, and next (source.step); of each exit out, its array,
+--- also as the variable `to`, and flush (all with %d); all, which flushes all of them.
+function source.burst(emit, region, number, names)
+  source.begin_loop(emit, region, names.next)
+  if region.puts then return puts.burst(emit, names) end
+  local exits = source.exits(region, number)
+  emit_loop(emit, region, exits, names)
+  emit_flush(emit, region, exits, names)
+end
+
 local function emit_entry(emit, region, number, spec, starting)
   local to, input = region.ways[number].to, region.ways[number].input
-  local exits = segments.exits_from(region, to)
+  local exits = source.exits(region, number)
   emit("")
   emit("do -- entry %d: %s", number, spec)
-  if #exits > LOOP_EXITS then
+  if source.is_wide(region, number) then
     return emit_wide_entry(emit, region, number, starting[to].id, input, exits)
   end
   source.step(emit, region, number, starting[to].id, input)
@@ -270,7 +278,7 @@ local function emit_entry(emit, region, number, spec, starting)
   local near = "step, tobit" .. table.concat(names) -- tobit keeps counts int
   local given = ("step%d, tobit"):format(number) .. table.concat(outs)
   emit("local function loop%d(n, %s)", number, near)
-  emit_loop(emit, region, exits)
+  emit_loop(emit, region, exits, NAMES)
   local counts = {}
   for _, x in ipairs(exits) do
     counts[#counts + 1] = "n" .. x
@@ -284,12 +292,7 @@ local function emit_entry(emit, region, number, spec, starting)
     source.begin_loop(emit, region)
     emit("  %sloop%d(n, %s)", #counts > 0 and
       ("local %s = "):format(table.concat(counts, ", ")) or "", number, given)
-    emit_flush(emit, region, exits)
-  end)
-  source.row(emit, number, "fetch" .. number, near, given, function ()
-    source.begin_loop(emit, region)
-    emit_loop(emit, region, exits)
-    emit_flush(emit, region, exits)
+    emit_flush(emit, region, exits, NAMES)
   end)
   emit("end")
 end
@@ -313,7 +316,6 @@ function source.generate(region, tapped)
   emit("local R = ...")
   emit("local drop, lose, grow, count = R.drop, R.lose, R.grow, R.count")
   emit("local packets, tobit = R.packets_p, bit.tobit")
-  emit("local moved_few = R.moved_few")
   if tapped then emit("local seen = R.seen") end
   emit("local S = R.segment")
   if region.puts then puts.begin(emit, region, starting) end

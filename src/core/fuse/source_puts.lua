@@ -100,6 +100,12 @@ function puts.emits(emit, region, starting)
   end
 end
 
+--- What is done with a burst of `n` packets (core.fuse.source.burst).
+function puts.burst(emit, names)
+  emit("  for i = 0, n - 1 do %s(i) end", names.step)
+  emit("  %s()", names.all)
+end
+
 --- The loop of an entry, and what runs it; `write` are functions of core.fuse.source.
 function puts.entry(emit, region, number, spec, starting, write)
   local way = region.ways[number]
@@ -115,11 +121,6 @@ function puts.entry(emit, region, number, spec, starting, write)
   write.run(emit, number, "fetch", function ()
     write.begin_loop(emit, region)
     emit("  if n > 0 then loop%d(n, step%d) end", number, number)
-    emit("  flush_all()")
-  end)
-  write.row(emit, number, "fetch", "step", "step" .. number, function ()
-    write.begin_loop(emit, region)
-    emit("  for i = 0, n - 1 do step(i) end")
     emit("  flush_all()")
   end)
   emit("end")

@@ -50,14 +50,14 @@ function watched.copy(region, taps)
   local lose, drop = losses(region, taps)
   local copy = setmetatable({
     lose = lose, drop = drop, seen = taps.seen, run = {}, pass = {}, loop = {},
-    wide = {}, row = {}, segment = {}, emit = {},
+    wide = {}, step = {}, segment = {}, emit = {},
     always = taps.losses or next(tapped) ~= nil,
   }, {__index = region})
   if taps.follows then copy.always = false end
   local text, app_at = source.generate(d, tapped)
   copy.code = {region = region, name = region.code.name .. ", watched", apps = d.apps,
                app_at = app_at, segments = copy.segment, loops = copy.loop,
-               rows = {}, emits = copy.emit, run = copy.pass}
+               emits = copy.emit, run = copy.pass}
   assert(loadstring(text, "=" .. copy.code.name))(copy)
   running_app.region(copy.code)
   return copy

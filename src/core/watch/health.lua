@@ -163,7 +163,9 @@ function on_trace(what, number, func, pc, a, b)
     start = {func = func, pc = pc, parent = a, exit = b, where = {}}
     start.where = running_app.here(on_trace)
     start.follower = not a and followed[func] or nil
-    if start.follower then start.follower:started() end
+    if start.follower then
+      start.follower:started(util.funcinfo(func, pc).currentline)
+    end
   elseif what == "abort" then
     aborted(func, pc, a, b)
   elseif what == "stop" then
@@ -215,8 +217,8 @@ function health.listen(listener)
   other = listener
 end
 
---- Call follower:started() when LuaJIT begins to record a trace at a loop or the head
---- of the function `f`, and follower:stopped(linktype) when it has compiled one: it is
+--- Call follower:started(LINE) when LuaJIT begins to record a trace at a loop or the head
+--- of the function `f`, which is at that line, and follower:stopped(linktype) when it has compiled one: it is
 --- "loop", or what else jit.util.traceinfo calls its link. The caller keeps `follower`,
 --- and neither may run compiled code (above).
 function health.follow(f, follower)

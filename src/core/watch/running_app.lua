@@ -49,6 +49,7 @@ end
 local loops = {}                                     -- {list =, index =, method =}
 local callers = setmetatable({}, {__mode = "k"})     -- {app =, method =}
 local generated = setmetatable({}, {__mode = "kv"})  -- a region's `code`
+local rows = setmetatable({}, {__mode = "k"})        -- calls by line
 local methods = setmetatable({}, {__mode = "k"})     -- an app's name, or false
 
 --- The function `f` loops over a list of apps, which is its local variable number
@@ -76,26 +77,38 @@ end
 --- The functions of a fused region: `code` is {region =, name = "region of a", apps =
 --- their names, app_at = {[LINE] = number of the app that the line of the source deals
 --- with}, segments = a list of the functions that call process(), which have the
---- packet's length as `before`, loops = those that call them, one for each entry, rows
---- = others that do, by entry, run = those that call the loops, emits = what apps call
---- to emit packets}. The caller keeps `code` as long as they may run.
+--- packet's length as `before`, loops = those that call them, one for each entry, run =
+--- those that call the loops, emits = what apps call to emit packets}. The caller keeps
+--- `code` as long as they may run.
 function running_app.region(code)
   code.segment, code.entry = {}, {}
   for _, f in pairs(code.segments) do generated[f], code.segment[f] = code, true end
   for i, f in ipairs(code.loops) do generated[f], code.entry[f] = code, i end
-  for i, f in pairs(code.rows) do generated[f], code.entry[f] = code, i end
   for _, f in pairs(code.emits) do generated[f] = code end
   for _, f in ipairs(code.run) do generated[f] = code end
 end
+
+--- The function `f` makes the calls of a breath: by line, `at` has that which the line
+--- is of, {appname =, method =} and, if an entry of a region is written there, `code` and
+--- `entry`, its number.
+function running_app.row(f, at) rows[f] = at end
 
 -- After an error -------------------------------------------------------------------
 -- When compiled code has raised an error, only what is needed further on is sound in
 -- the stack. Of a loop over apps that is the list and the hidden index, no more.
 
+-- What the line of a row in `frame` is of.
+local function call_at(frame)
+  local row = rows[frame.func]
+  return row and row[frame.currentline]
+end
+
 -- What called an app at `level`: {app = its name, method =}, or nil.
-local function called_by(f, level, thread)
-  local loop, caller = loops[f], callers[f]
+local function called_by(frame, level, thread)
+  local f = frame.func
+  local loop, caller, call = loops[f], callers[f], call_at(frame)
   if not thread then level = level + 1 end
+  if call then return {app = call.appname, method = call.method} end
   if loop then
     local _, list = variable(level, loop.list, thread)
     local _, index = variable(level, loop.index, thread)
@@ -127,9 +140,9 @@ function running_app.at_error(first, thread)
   for level = first or 2, math.huge do
     local frame = frame_at(level, thread)
     if not frame then return found end
-    local f, code = frame.func, generated[frame.func]
+    local f, code, call = frame.func, generated[frame.func], call_at(frame)
     if not found then
-      local known = called_by(f, level, thread)
+      local known = called_by(frame, level, thread)
       if known then return known end
     end
     if code and code.segment[f] and (code == inner or not found) then
@@ -140,8 +153,11 @@ function running_app.at_error(first, thread)
       inner = code
       table.insert(found.in_region,
         {number = k, before = values.before, packet = values.p})
-    elseif found and code == inner and code.entry[f] then
+    elseif found and code and code == inner and code.entry[f] then
       found.entry, found.variables = code.entry[f], variables(level, thread)
+      return found
+    elseif found and call and call.code == inner then
+      found.entry, found.variables = call.entry, variables(level, thread)
       return found
     end
   end
@@ -182,7 +198,8 @@ local function note(found, frame, first)
     found.file, found.line = frame.source:gsub("^[@=]", ""), frame.currentline
   end
   note_caller(found, frame)
-  local code = generated[frame.func]
+  local call = call_at(frame)
+  local code = generated[frame.func] or call and call.code
   found.region = found.region or code and code.name
 end
 

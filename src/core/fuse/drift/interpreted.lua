@@ -14,23 +14,42 @@ local PERIODS = 3 -- looks in a row that must agree
 local FEWEST_PACKETS = 2000 -- in a look
 local SMALLEST_BURST = 16 -- with fewer packets a breath, other traces do its work
 
--- Opcodes of numeric loops, by their number: false once compiled, true before, and
--- after LuaJIT has given up.
+-- Opcodes of numeric loops, by their number: before they are compiled, after LuaJIT has
+-- given up, once they are.
+local COLD, GIVEN_UP, COMPILED = "cold", "given up", "compiled"
 local loops = {}
-for name, state in pairs{FORL = true, IFORL = true, JFORL = false} do
+for name, state in pairs{FORL = COLD, IFORL = GIVEN_UP, JFORL = COMPILED} do
   loops[(vmdef.bcnames:find(("%-6s"):format(name), 1, true) - 1) / 6] = state
 end
 
---- Does LuaJIT interpret the first numeric loop of function `f`?
-function interpreted.loop(f)
+local function is_within(f, pc, first, last)
+  local line = util.funcinfo(f, pc).currentline
+  return line >= first and line <= last
+end
+
+-- The state of the first numeric loop of the function `f`, or of its lines from `first`
+-- to `last`; nil if there is none.
+local function state_of(f, first, last)
   local pc, instruction = 1, util.funcbc(f, 1)
   while instruction do
     local state = loops[bit.band(instruction, 0xff)]
-    if state ~= nil then return state end
+    if state and (not first or is_within(f, pc, first, last)) then return state end
     pc = pc + 1
     instruction = util.funcbc(f, pc)
   end
-  return false
+end
+
+--- Does LuaJIT interpret the first numeric loop of the function `f`, or of these lines?
+function interpreted.loop(f, first, last)
+  local state = state_of(f, first, last)
+  return state == COLD or state == GIVEN_UP
+end
+
+-- The loop of entry `i` in a row of breaths, and what may follow a full burst.
+local function is_interpreted(region, i)
+  local row, f = region.in_row[i], region.loop[i]
+  if not row then return interpreted.loop(f) end
+  return interpreted.loop(row.f, row.first, row.last) or state_of(f) == GIVEN_UP
 end
 
 --- Look at a region now and then, after so many breaths in all; true if one of its
@@ -43,11 +62,11 @@ function interpreted.look(region, breaths)
   end
   local fewest = math.max(FEWEST_PACKETS, SMALLEST_BURST * (breaths - state.breaths))
   local found = false
-  for i, f in ipairs(region.loop) do
+  for i in ipairs(region.loop) do
     local read = tonumber(region.entry[i].read)
     local busy = read - (state.read[i] or read) >= fewest
     if busy and not state.compiled[i] then
-      state.compiled[i] = not interpreted.loop(f) -- and will remain so
+      state.compiled[i] = not is_interpreted(region, i) -- and will remain so
       found = found or not state.compiled[i]
     end
     state.read[i] = read

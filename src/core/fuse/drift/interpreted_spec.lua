@@ -62,7 +62,8 @@ describe("interpreted", function ()
   end)
 
   it("leaves small bursts alone", function ()
-    local region = {loop = {loadstring("for _ = 1, ... do end")}, entry = {{read = 0}}}
+    local region = {loop = {loadstring("for _ = 1, ... do end")}, entry = {{read = 0}},
+                    in_row = {}}
     local function looks(packets_a_breath)
       local found = false
       for _ = 1, 5 do
@@ -79,7 +80,8 @@ describe("interpreted", function ()
   it("tries that only twice", function ()
     local hopeless = loadstring("for _ = 1, ... do end")
     local region = {description = {apps = {"hopeless"}, app_of = {hopeless = {}}},
-                    tally = {napps = 0}, loop = {hopeless}, entry = {{read = 0}}}
+                    tally = {napps = 0}, loop = {hopeless}, entry = {{read = 0}},
+                    in_row = {}}
     local n = 0
     for second = 1, 20 do
       region.entry[1].read = second * 1e6
