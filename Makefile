@@ -201,7 +201,7 @@ lint: libraries
 DECLARATIONS := src/native/api.h src/native/files.h src/native/kernels.h src/native/ports.h src/native/log.h \
   src/net/address/text.h src/net/checksum/checksum.h src/net/fdb/fdb.h src/net/flow/flow.h src/net/flow/numbers.h src/net/flow/shared.h src/net/metering/metering.h src/net/keep/keep.h src/net/keep/former.h src/net/neighbor/neighbor.h src/net/replica/replica.h src/net/fragment/fragment.h src/net/icmp/icmp.h src/net/route/route.h \
   src/net/ip/transport.h src/net/stream/stream.h src/native/passed.h \
-  src/net/rate/schedule.h src/net/rate/pacer.h src/net/classify/rules.h src/native/threads.h src/net/tcp/connection.h \
+  src/net/rate/schedule.h src/net/rate/pacer.h src/net/classify/rules.h src/net/classify/queues.h src/native/packet_ring.h src/native/threads.h src/net/tcp/connection.h \
   snabb/native/snabb.h \
   src/lib/pcap/source.h src/port/memif/memif.h src/port/netmap/netmap.h src/port/packet/packet.h \
   src/port/pcap/pcap.h src/port/vhost/vhost.h src/port/virtio_user/virtio_user.h src/port/xdp/xdp.h \

@@ -17,7 +17,6 @@
 
 #include "../../src/native/api.h"
 #include "../../src/native/host.h"
-#include "../../src/net/wire/wire.h"
 #include "check.h"
 #include "internal.h"
 
@@ -72,15 +71,6 @@ void *mg_pool_make(uint32_t n, uint32_t size, int32_t socket, uint32_t number)
   return pool;
 }
 
-/* Scripts' buffers are templates: what they wrote into one is to be there when it comes back,
- * so a tag that was put in (offload.c) is taken out again. */
-static __attribute__((noinline)) void untag(struct rte_mbuf *m)
-{
-  uint8_t *frame = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
-  if (m->data_off == RTE_PKTMBUF_HEADROOM - VLAN_TAG)
-    memmove(frame, frame - VLAN_TAG, MAC_ADDRESSES);
-}
-
 /* What rte_pktmbuf_reset() sets, but for what buffers in a pool have anyway (next) and
  * what nobody looks at without a flag (tx_offload). */
 static inline void make_ready(struct rte_mbuf *m, uint32_t length)
@@ -88,8 +78,8 @@ static inline void make_ready(struct rte_mbuf *m, uint32_t length)
   const uint64_t rearm = RTE_PKTMBUF_HEADROOM | 1ull << 16 | 1ull << 32 |
                          (uint64_t)MG_OWNED << 48;
   const uint64_t lengths = (uint64_t)length << 32;
-  if (unlikely(m->packet_type == PG_TAGGED))
-    untag(m);
+  if (unlikely(m->packet_type == PG_TAGGED)) /* what a script wrote is to be there again */
+    pg_offload_untag(m);
   memcpy(&m->data_off, &rearm, sizeof rearm);
   m->ol_flags = 0;
   memcpy(&m->packet_type, &lengths, sizeof lengths);

@@ -11,7 +11,9 @@
 #include <stdint.h>
 
 #include "../../src/native/api.h"
-#include "../../src/net/classify/rules.h"
+#include "../../src/native/packet_ring.h"
+#include "../../src/native/threads.h"
+#include "../../src/net/classify/queues.h"
 #include "../../src/net/rate/pacer.h"
 
 enum {
@@ -86,13 +88,9 @@ void mg_check_at(const char *text);
 const char *mg_check_found(char *text, uint32_t size);
 void mg_check_rest(void *pool);
 
-/* offload.c ------------------------------------------------------------------- */
-
-void mg_ask_checksums(struct packet **packets, int32_t n, uint64_t flags, uint32_t l2,
-                      uint32_t l3);
-
-/* device.c ------------------------------------------------------------------- */
-
+/* Devices: ports with as many queues as a script wants, which all tasks share. Queues that
+ * the port hasn't are of software (receive.c), and who sends takes a lock (send.c).
+ * devices/native.lua makes them. */
 struct mg_device;
 
 /* A queue of a device. Counters are written by who has the queue. */
@@ -107,13 +105,10 @@ struct mg_queue {
   int32_t *lock;             /* of that */
   struct pg_pacer *pacer;    /* of a tx queue (limits.c), or NULL, */
   struct pg_pacer *delays;   /* and of packets that are sent with delays, or NULL */
-  void *ring;                /* of an rx queue: packets that others received for it */
-  uint64_t missed;           /* that it had no room for */
+  struct pg_soft_queue soft; /* of an rx queue: what others received for it */
   uint64_t waiting;          /* that the script had not received when it ended */
-  uint64_t polled;           /* TSC of the last time somebody asked for packets */
-  uint64_t before, after;    /* TSC around the last burst, if it stamps;
+  uint64_t before, after;    /* TSC around the last burst, if it stamps (soft.stamps);
                               * of the last packet received */
-  int32_t stamps;            /* note the TSC in received packets (`timestamp`) */
   int32_t qid;
   int32_t nstash;            /* received, and not yet given */
   int32_t user, user_before; /* threads that use it, in turn (lifecycle.c) */
@@ -130,7 +125,6 @@ struct mg_device {
   int32_t nrx, ntx;          /* queues that the script has */
   int32_t sources;           /* queues the device has to receive from, */
   int32_t sinks;             /* and to send to */
-  int32_t rss_queues, rss_base;
   int32_t wake_fd;           /* ready when there is something to receive; 0: none is */
   uint32_t speed;            /* Mbit/s, 0 unknown */
   uint8_t mac[6];
@@ -139,7 +133,6 @@ struct mg_device {
   struct pg_pacer *pacer;    /* of all its queues to send to, or NULL */
   struct mg_device *peer;    /* other end of a ring, or NULL */
   uint64_t polled;           /* TSC of the last time a queue was asked for packets */
-  uint64_t configured_at;    /* TSC */
   uint64_t unheard;          /* packets sent to a peer that hasn't polled for a while, */
   uint64_t unheard_since;    /* TSC, if it never has */
   uint64_t missed, missed_bytes; /* sent to it when nobody received */
@@ -149,12 +142,8 @@ struct mg_device {
   struct freelist account;
   struct port ports[64];
   struct mg_queue rx[64], tx[64];
-  struct pg_rules rules;
+  struct pg_soft_queues soft; /* of rx, those that the port hasn't */
 };
-
-void mg_spin_lock(int32_t *lock);
-void mg_spin_unlock(int32_t *lock);
-uint32_t mg_port_discard(struct port *port);
 
 /* send.c, receive.c ---------------------------------------------------------- */
 
@@ -173,12 +162,3 @@ void mg_limits_of(const struct mg_queue *q, struct pg_pacer *first, struct pg_li
 int32_t mg_send_through(struct mg_queue *q, struct pg_pacer *p, struct packet **packets,
                         uint32_t n);
 int32_t mg_try_send_paced(struct mg_queue *q, struct packet **packets, uint32_t n);
-
-/* ring.c --------------------------------------------------------------------- */
-
-void *mg_ring_new(uint32_t size, int32_t socket, bool shared);
-uint32_t mg_ring_free(void *ring);
-int32_t mg_ring_put(void *ring, struct packet **bufs, uint32_t n);
-int32_t mg_ring_take(void *ring, struct packet **bufs, uint32_t n);
-uint32_t mg_ring_count(const void *ring);
-uint32_t mg_ring_room(const void *ring);

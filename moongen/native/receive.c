@@ -19,22 +19,15 @@
 #include "internal.h"
 
 /* Drivers with vector code return nothing when asked for fewer than 4. */
-enum { FEWEST = 32, MOST_ASLEEP = 256 };
+enum { FEWEST = 32 };
 
 /* Who asks passes so many bursts on to others, until there is something for itself: if
  * it gave up its CPU after each, a busy machine would never see the end of them. */
 enum { MOST_BURSTS = 16 };
 
-/* Who asked within this time will ask again: its packets are kept, and wait in the
- * device if there is no more room for them. */
-#define AWAKE_SECONDS 1.0
-
-/* So long after its device was configured, nobody may have come to ask yet. */
-#define NEW_SECONDS 0.5
-
 static inline void note_polled(struct mg_queue *q, uint64_t now)
 {
-  __atomic_store_n(&q->polled, now, __ATOMIC_RELAXED);
+  __atomic_store_n(&q->soft.polled, now, __ATOMIC_RELAXED);
   __atomic_store_n(&q->device->polled, now, __ATOMIC_RELAXED);
 }
 
@@ -61,16 +54,10 @@ static inline void give(struct mg_queue *q, struct rte_mbuf **packets, uint32_t 
   if (n > 0 && (q->device->peer || q->port->own || packets[0]->port != id))
     for (uint32_t i = 0; i < n; i++)
       packets[i]->port = id;
-  if (unlikely(q->stamps) && n > 0)
+  if (unlikely(q->soft.stamps) && n > 0)
     q->after = ((struct packet *)packets[n - 1])->timestamp;
   q->packets += n;
   q->bytes += bytes;
-}
-
-static inline void stamp(struct rte_mbuf **packets, uint32_t n, uint64_t tsc)
-{
-  for (uint32_t i = 0; i < n; i++)
-    ((struct packet *)packets[i])->timestamp = tsc;
 }
 
 /* A burst from the device's queue; its lock is held. */
@@ -98,8 +85,8 @@ static uint32_t from_stash(struct mg_queue *q, struct rte_mbuf **packets, uint32
   if (q->nstash == 0) {
     q->nstash = fetch(q->port, stash, FEWEST);
     count(q->port, stash, q->nstash);
-    if (q->stamps)
-      stamp(stash, q->nstash, rte_rdtsc());
+    if (q->soft.stamps)
+      pg_stamp(q->stash, q->nstash, rte_rdtsc());
   }
   n = RTE_MIN(n, (uint32_t)q->nstash);
   memcpy(packets, stash, n * sizeof *packets);
@@ -124,91 +111,13 @@ static inline uint32_t receive_direct(struct mg_queue *q, struct rte_mbuf **pack
   q->port->rxpackets += got;
   q->port->rxbytes += bytes;
   pg_spin_unlock(q->lock);
-  if (unlikely(q->stamps))
-    stamp(packets, got, rte_rdtsc());
+  if (unlikely(q->soft.stamps))
+    pg_stamp((struct packet **)packets, got, rte_rdtsc());
   give(q, packets, got, bytes);
   return got;
 }
 
 /* Of a device that is shared. --------------------------------------------------- */
-
-static bool is_awake(const struct mg_queue *q, uint64_t now)
-{
-  uint64_t hz = rte_get_tsc_hz(), polled = __atomic_load_n(&q->polled, __ATOMIC_RELAXED);
-  if (!polled)
-    return now - q->device->configured_at < (uint64_t)(NEW_SECONDS * hz);
-  return (int64_t)(now - polled) < (int64_t)(AWAKE_SECONDS * hz); /* or just now */
-}
-
-/* Packets that a queue may keep. If nobody asks it, few of a ring's: the buffers are of
- * the sender's pool. */
-static uint32_t most_kept(const struct mg_queue *q, uint64_t now)
-{
-  if (!q->device->peer || (q->polled && is_awake(q, now)))
-    return rte_ring_get_capacity(q->ring);
-  return MOST_ASLEEP;
-}
-
-/* Has each ring that is emptied, or may soon be, room for a burst? */
-static bool all_have_room(const struct mg_device *d, const struct mg_queue *own,
-                          uint64_t now)
-{
-  for (int i = 0; i < d->nrx; i++) {
-    const struct mg_queue *q = &d->rx[i];
-    if (q != own && rte_ring_count(q->ring) + MG_BURST > most_kept(q, now) &&
-        is_awake(q, now))
-      return false;
-  }
-  return true;
-}
-
-static bool has_room(const struct mg_queue *q, uint64_t now)
-{
-  return rte_ring_count(q->ring) < most_kept(q, now);
-}
-
-static void pass_on(struct mg_queue *to, struct rte_mbuf *m, uint64_t now)
-{
-  if (to->stamps)
-    stamp(&m, 1, now);
-  if (!has_room(to, now) || rte_ring_enqueue(to->ring, m) < 0) {
-    __atomic_fetch_add(&to->missed, 1, __ATOMIC_RELAXED); /* who has other sources, too */
-    rte_pktmbuf_free(m);
-  }
-}
-
-/* The queue that a packet is for: by the first rule that holds, else by the hash of its
- * addresses and ports. Less than 0: none. */
-static int32_t queue_for(const struct mg_device *d, const struct packet *p)
-{
-  enum { BUCKETS = 128 }; /* of a card's table from hashes to queues */
-  const struct pg_rule *rule = pg_rules_find(&d->rules, p);
-  if (rule)
-    return rule->queue;
-  if (d->rss_queues < 2)
-    return d->rss_base;
-  return d->rss_base + pg_flow_hash(p) % BUCKETS % d->rss_queues;
-}
-
-/* Sort a burst: those for `q` go to `packets`, which has room for them. */
-static uint32_t sort(struct mg_queue *q, struct rte_mbuf **burst, uint32_t n,
-                     struct rte_mbuf **packets, uint64_t now)
-{
-  struct mg_device *d = q->device;
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < n; i++) {
-    int32_t to = queue_for(d, (struct packet *)burst[i]);
-    if (to == q->qid)
-      packets[kept++] = burst[i];
-    else if (to >= 0 && to < d->nrx)
-      pass_on(&d->rx[to], burst[i], now);
-    else
-      rte_pktmbuf_free(burst[i]);
-  }
-  if (q->stamps)
-    stamp(packets, kept, now);
-  return kept;
-}
 
 /* A burst from the device, sorted, with its lock held: how many came; `got` of them are
  * in `packets`, which has room for `n`. */
@@ -217,14 +126,17 @@ static uint32_t fetch_sorted(struct mg_queue *q, int source, struct rte_mbuf **p
 {
   struct mg_device *d = q->device;
   struct port *port = &d->ports[source];
-  struct rte_mbuf *burst[MG_BURST], *own[MG_BURST];
-  bool room = rte_ring_free_count(q->ring) >= MG_BURST && all_have_room(d, q, now);
+  struct rte_mbuf *burst[MG_BURST];
+  struct packet *own[MG_BURST];
+  bool room = rte_ring_free_count(q->soft.ring) >= MG_BURST &&
+              pg_soft_queues_have_room(&d->soft, q->qid, MG_BURST, now);
   uint32_t came = room ? fetch(port, burst, MG_BURST) : 0;
   count(port, burst, came);
-  uint32_t kept = sort(q, burst, came, own, rte_rdtsc()); /* not before they were sent */
+  uint32_t kept = pg_soft_queues_sort(&d->soft, q->qid, (struct packet **)burst, came, own,
+                                      rte_rdtsc()); /* not before they were sent */
   *got = RTE_MIN(kept, n);
   for (uint32_t i = *got; i < kept; i++)
-    pass_on(q, own[i], now);
+    pg_soft_queues_put(&d->soft, q->qid, own[i], now);
   memcpy(packets, own, *got * sizeof *packets);
   return came;
 }
@@ -234,11 +146,11 @@ static uint32_t receive_shared(struct mg_queue *q, struct rte_mbuf **packets, ui
 {
   struct mg_device *d = q->device;
   int source = q->qid % d->sources;
-  uint32_t got = rte_ring_dequeue_burst(q->ring, (void **)packets, n, NULL);
+  uint32_t got = rte_ring_dequeue_burst(q->soft.ring, (void **)packets, n, NULL);
   /* Another may be at the device: what it finds for this queue comes by the ring. */
   if (got == 0 && !__atomic_exchange_n(&d->rx_locks[source], 1, __ATOMIC_ACQUIRE)) {
     /* Since the look above another may have been here: what it found comes first. */
-    got = rte_ring_dequeue_burst(q->ring, (void **)packets, n, NULL);
+    got = rte_ring_dequeue_burst(q->soft.ring, (void **)packets, n, NULL);
     uint32_t came = 1;
     for (int i = 0; i < MOST_BURSTS && came > 0 && got == 0; i++)
       came = fetch_sorted(q, source, packets, n, now, &got);
@@ -275,7 +187,7 @@ void mg_receive_sleeps(int32_t after_us)
  * without a word. */
 static bool may_sleep(const struct mg_queue *q)
 {
-  return q->direct && q->device->nrx == 1 && !q->device->peer && !q->stamps &&
+  return q->direct && q->device->nrx == 1 && !q->device->peer && !q->soft.stamps &&
          __atomic_load_n(&q->device->wake_fd, __ATOMIC_ACQUIRE) > 0;
 }
 

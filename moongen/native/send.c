@@ -294,10 +294,10 @@ static inline int32_t send_burst(struct mg_queue *q, struct rte_mbuf **bufs, uin
   }
   if (unlikely(mg_checks))
     mg_note_sent(packets, kept);
-  if (unlikely(q->stamps))
+  if (unlikely(q->soft.stamps))
     q->before = rte_rdtsc();
   uint32_t taken = burst(q, packets, kept);
-  if (unlikely(q->stamps))
+  if (unlikely(q->soft.stamps))
     q->after = rte_rdtsc();
   if (likely(taken == kept))
     return n;

@@ -2,6 +2,7 @@
 -- Atomic operations on memory that several processes or threads share.
 
 local C = require("core.declare")("native/snabb.h")
+local threads = require("core.declare")("native/threads.h")
 
 return {
   --- The uint32_t, or uint64_t, at the pointer; what follows isn't done before.
@@ -14,6 +15,6 @@ return {
   cas64 = C.pg_atomic_cas64,
 
   --- Spin until the lock (an int, 0 at first) is free, and take it.
-  lock = C.pg_spin_lock,
-  unlock = C.pg_spin_unlock,
+  lock = threads.pg_lock,
+  unlock = threads.pg_unlock,
 }

@@ -33,16 +33,3 @@ bool pg_atomic_cas64(uint64_t *at, uint64_t old, uint64_t new)
   return __atomic_compare_exchange_n(at, &old, new, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST);
 }
-
-/* Spin until *lock is 0, and make it 1. */
-void pg_spin_lock(int32_t *lock)
-{
-  while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
-    while (__atomic_load_n(lock, __ATOMIC_RELAXED))
-      rte_pause();
-}
-
-void pg_spin_unlock(int32_t *lock)
-{
-  __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
-}

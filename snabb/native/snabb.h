@@ -17,8 +17,6 @@ uint32_t pg_atomic_load32(const uint32_t *from);
 uint64_t pg_atomic_load64(const uint64_t *from);
 bool pg_atomic_cas32(int32_t *at, int32_t old, int32_t new);
 bool pg_atomic_cas64(uint64_t *at, uint64_t old, uint64_t new);
-void pg_spin_lock(int32_t *lock);
-void pg_spin_unlock(int32_t *lock);
 
 /* search.c */
 const void *pg_binary_search(const void *entries, uint32_t count,

@@ -6,17 +6,20 @@ local mode = require("core.check.mode")
 
 local declarations = {}
 
-local done = {} -- the headers this Lua state has, by path
+local done = {} -- the headers this Lua state has, by the end of their paths
 
 --- Declare what is in the header at `path`, once; before that, what it includes of
---- src/net.
+--- src/net and src/native.
 function declarations.read(path)
-  if done[path] then return end
+  local header = path:match("[^/]+/[^/]+/[^/]+$") or path -- trees may be relative
+  if done[header] then return end
   local file = assert(io.open(path))
   local text = file:read("*a")
   file:close()
-  for name in text:gmatch('\n#include "[./src]*/(net/[^"]+)"') do
-    declarations.read(declarations.find(name))
+  for folder, name in text:gmatch('\n#include "[./src]*/(%a+)(/[^"]+)"') do
+    if folder == "net" or folder == "native" then
+      declarations.read(declarations.find(folder .. name))
+    end
   end
   text = text:gsub("\n#[^\n]*", "\n")
   if mode.on then -- core.check.fields
@@ -26,7 +29,7 @@ function declarations.read(path)
     assert(n == (text:find("struct packet {", 1, true) and 1 or 0), path)
   end
   ffi.cdef(text)
-  done[path] = true
+  done[header] = true
 end
 
 --- The path of the header `name` ("apps/vtep/vtep.h") in one of the trees that modules

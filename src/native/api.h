@@ -256,11 +256,6 @@ int pg_accept_counted(struct freelist *account, struct link *link,
                       struct packet **to);
 void pg_queue_handed(struct freelist *account, struct link *link);
 
-/* offload.c */
-int pg_offload_checksum(struct packet *p, uint32_t version, uint32_t l2, uint32_t l3,
-                        uint32_t protocol);
-void pg_offload_vlan(struct packet *p, uint32_t tci);
-
 /* cycles.c */
 uint64_t pg_cycles_reading(void);
 void pg_cycles_begin(struct cycles *c, struct freelist *account, int32_t calls);

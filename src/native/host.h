@@ -88,8 +88,10 @@ bool pg_checking(bool begin);
 void pg_offload_here(struct rte_mbuf **packets, uint32_t n);
 void pg_offload_burst(struct port *port, struct rte_mbuf **packets, uint16_t n);
 
-/* The packet_type of one whose addresses that moved, to put a VLAN tag behind them. */
+/* The packet_type of one whose addresses that moved, to put a VLAN tag behind them; and put
+ * them back, in a buffer that comes from its pool again. */
 enum { PG_TAGGED = 0x0a600000 };
+void pg_offload_untag(struct rte_mbuf *m);
 
 /* Make received packets fit for apps; how many stay, and their bytes, unless `bytes`
  * is NULL (burst.c). */

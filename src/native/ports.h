@@ -109,6 +109,16 @@ int pg_port_start_as(struct port *port, const struct port_setup *how);
 int pg_port_start(struct port *port, uint32_t mtu, bool promiscuous, bool offload,
                   bool fast_free);
 
+/* burst.c */
+uint32_t pg_port_discard(struct port *port);
+
+/* offload.c */
+struct packet;
+int pg_offload_checksum(struct packet *p, uint32_t version, uint32_t l2, uint32_t l3,
+                        uint32_t protocol);
+void pg_offload_flags(struct packet **packets, int32_t n, uint64_t flags, uint32_t l2,
+                      uint32_t l3);
+void pg_offload_vlan(struct packet *p, uint32_t tci);
 
 /* port_interrupt.c */
 int pg_port_descriptor(const struct port *port);

@@ -9,3 +9,7 @@
 
 void pg_helper_thread(void);
 void pg_helper_threads_on(const int32_t *cpus, int32_t n);
+
+/* A lock that is held for the time of a burst (spin.h): an int, 0 at first. */
+void pg_lock(int32_t *lock);
+void pg_unlock(int32_t *lock);

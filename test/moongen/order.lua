@@ -31,7 +31,7 @@ function check(queue, packets, seconds, all)
   local bufs, came, late, expected = memory.bufArray(64), 0, 0, {}
   all:wait()
   for _ = 1, BEFORE / 64 do bufs:free(queue:tryRecv(bufs, 1000)) end
-  local missed = queue.queue.missed
+  local missed = queue.queue.soft.missed
   local ends = lm.getTime() + seconds
   while lm.running() and lm.getTime() < ends do
     local n = queue:tryRecv(bufs, 1000)
@@ -48,5 +48,5 @@ function check(queue, packets, seconds, all)
     came = came + n
     bufs:free(n)
   end
-  return came, late, tonumber(queue.queue.missed - missed)
+  return came, late, tonumber(queue.queue.soft.missed - missed)
 end

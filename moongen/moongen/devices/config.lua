@@ -125,7 +125,8 @@ function config.start(id, want)
     failure.raise("device %d (%s): %s", d.id, port.text,
       kind.not_started and kind.not_started(port, reason) or reason)
   end
-  d.rss_queues, d.rss_base = want.rss, want.rss > 0 and want.base or 0
+  d.soft.rss_queues = want.rss
+  d.soft.rss_base = want.rss > 0 and want.base or 0
   native.set_up(d, want.nrx, want.ntx, sources, sinks)
   if kind.begin then kind.begin(d.ports[0], port) end
   d.wake_fd = wake_fd(d, port, kind)

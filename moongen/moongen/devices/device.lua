@@ -205,8 +205,8 @@ function Device:removeMac(mac) change_mac(self, mac, C.pg_port_remove_mac) end
 
 --- Give packets to the queues `base` (default 0) to base + n - 1, by their hash.
 function Device:setRssQueues(n, base)
-  self.c.rss_base = base or 0
-  self.c.rss_queues = n
+  self.c.soft.rss_base = base or 0
+  self.c.soft.rss_queues = n
   native.use_sources(self.c)
 end
 

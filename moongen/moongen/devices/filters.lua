@@ -95,8 +95,8 @@ local ETHERTYPE_PTP = require("net.wire.ether_type").PTP
 -- Queue 0 gets what no filter takes: it needs none, but one for another queue, of a
 -- measurement before, has to end.
 local function is_taken(dev, kind, what)
-  for i = 0, dev.c.rules.n - 1 do
-    local rule = dev.c.rules.list[i]
+  for i = 0, dev.c.soft.rules.n - 1 do
+    local rule = dev.c.soft.rules.list[i]
     if rule.kind == kind and rule.what == what and rule.queue > 0 then return true end
   end
   return false
@@ -125,8 +125,8 @@ function RxQueue:filterL2Timestamps() return self.dev:filterL2Timestamps(self) e
 
 --- Its rules, for people to read.
 function Device:dumpFilters()
-  for i = 0, self.c.rules.n - 1 do
-    local r = self.c.rules.list[i]
+  for i = 0, self.c.soft.rules.n - 1 do
+    local r = self.c.soft.rules.list[i]
     print(("  filter %d: kind %d, %#x -> queue %d"):format(i, r.kind, r.what, r.queue))
   end
 end

@@ -18,7 +18,7 @@ end
 local function of_queues(list, name, d)
   for i = 0, d.nrx - 1 do
     local q, where = d.rx + i, ("%s, rx queue %d"):format(name, i)
-    count(list, where, q.missed, "it had no room")
+    count(list, where, q.soft.missed, "it had no room")
     count(list, where, q.waiting, "not received when the script ended")
   end
   for i = 0, d.ntx - 1 do
@@ -38,7 +38,7 @@ local function of_device(list, name, d)
   if d.opened == 0 then return end
   statistics.read(d, stats)
   local missed, failed = stats.imissed - d.missed, stats.oerrors
-  for i = 0, d.nrx - 1 do missed = missed - d.rx[i].missed end
+  for i = 0, d.nrx - 1 do missed = missed - d.rx[i].soft.missed end
   for i = 0, d.ntx - 1 do failed = failed - d.tx[i].dropped end
   count(list, name, d.missed, "sent to it while nobody received")
   count(list, name, missed, "the port had no room")

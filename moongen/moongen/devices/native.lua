@@ -53,26 +53,26 @@ end
 
 --- Note which queues have one of the port's for themselves.
 function native.use_sources(d)
-  local sorted = d.rules.n > 0 or d.sources < d.nrx
+  local sorted = d.soft.rules.n > 0 or d.sources < d.nrx
   for q = 0, d.nrx - 1 do d.rx[q].direct = sorted and 0 or 1 end
 end
 
 --- Nobody receives from the device's port (`rx`), or sends to it (`tx`), until it is
 --- released: others wait.
 function native.hold(d, rx, tx)
-  for i = 0, rx and d.sources - 1 or -1 do C.mg_spin_lock(d.rx_locks + i) end
-  for i = 0, tx and d.sinks - 1 or -1 do C.mg_spin_lock(d.tx_locks + i) end
+  for i = 0, rx and d.sources - 1 or -1 do C.pg_lock(d.rx_locks + i) end
+  for i = 0, tx and d.sinks - 1 or -1 do C.pg_lock(d.tx_locks + i) end
 end
 
 function native.release(d, rx, tx)
-  for i = 0, rx and d.sources - 1 or -1 do C.mg_spin_unlock(d.rx_locks + i) end
-  for i = 0, tx and d.sinks - 1 or -1 do C.mg_spin_unlock(d.tx_locks + i) end
+  for i = 0, rx and d.sources - 1 or -1 do C.pg_unlock(d.rx_locks + i) end
+  for i = 0, tx and d.sinks - 1 or -1 do C.pg_unlock(d.tx_locks + i) end
 end
 
 --- Add a rule (struct pg_rule) while others receive: false if there are too many.
 function native.add_rule(d, rule)
   native.hold(d, true, false)
-  local added = C.pg_rules_add(d.rules, rule)
+  local added = C.pg_rules_add(d.soft.rules, rule)
   native.use_sources(d)
   native.release(d, true, false)
   return added
@@ -87,8 +87,8 @@ local function set_up_receiver(d, number)
   local q = d.rx + number
   set_up_queue(q, d, number, d.sources)
   q.lock = d.rx_locks + number % d.sources
-  q.ring = C.mg_ring_new(RING_SIZE, -1, true)
-  if q.ring == nil and d.nrx > 1 then
+  d.soft.list[number], q.soft.ring = q.soft, C.pg_packet_ring_new(RING_SIZE, -1, true)
+  if q.soft.ring == nil and d.nrx > 1 then
     failure.raise("device %d (%s): queue %d: %s", d.id, ffi.string(d.text), number,
       ffi.string(C.pg_error()))
   end
@@ -117,7 +117,8 @@ function native.set_up(d, nrx, ntx, sources, sinks)
   native.use_sources(d)
   ffi.fill(d.began, ffi.sizeof(d.began))
   statistics.read(d, d.began)
-  d.configured_at = C.pg_tsc()
+  d.soft.n, d.soft.lent = nrx, d.peer ~= nil and 1 or 0
+  d.soft.made_at = C.pg_tsc()
   barrier()
   d.configured = 1
 end
@@ -126,14 +127,14 @@ end
 function native.drain(d)
   for number = 0, d.nrx - 1 do
     local q = d.rx[number]
-    q.waiting = q.waiting + C.mg_ring_free(q.ring) + q.nstash
+    q.waiting = q.waiting + C.pg_packet_ring_free(q.soft.ring) + q.nstash
     C.mg_device_free_packets(q.stash, q.nstash)
-    q.ring, q.nstash = nil, 0
+    q.soft.ring, q.nstash = nil, 0
   end
   if d.configured == 0 or d.peer == nil then return end
   d.waiting = 0 -- what a peer sent
   for i = 0, d.sources - 1 do
-    d.waiting = d.waiting + C.mg_port_discard(d.ports[i])
+    d.waiting = d.waiting + C.pg_port_discard(d.ports[i])
   end
 end
 

@@ -32,7 +32,7 @@ end
 -- What came to the device, and then found no room in a queue.
 local function add_missed_by_queues(d, s)
   for i = 0, d.nrx - 1 do
-    local missed = d.rx[i].missed
+    local missed = d.rx[i].soft.missed
     s.ipackets = s.ipackets - (missed < s.ipackets and missed or s.ipackets)
     s.imissed = s.imissed + missed
   end
@@ -75,10 +75,13 @@ function statistics.sent(dev)
   return packets, tonumber(s.obytes) + CRC * packets
 end
 
--- Of each queue, for as many as DPDK's structure has.
-local function of_queues(queues, n, field)
+-- Of each queue (or of what is `part` of it), for as many as DPDK's structure has.
+local function of_queues(queues, n, field, part)
   local counts = {}
-  for i = 0, 15 do counts[i] = i < n and queues[i][field] or 0ULL end
+  for i = 0, 15 do
+    local q = i < n and (part and queues[i][part] or queues[i])
+    counts[i] = q and q[field] or 0ULL
+  end
   return counts
 end
 
@@ -93,7 +96,7 @@ function statistics.all(dev)
     q_opackets = of_queues(d.tx, d.ntx, "packets"),
     q_ibytes = of_queues(d.rx, d.nrx, "bytes"),
     q_obytes = of_queues(d.tx, d.ntx, "bytes"),
-    q_errors = of_queues(d.rx, d.nrx, "missed"),
+    q_errors = of_queues(d.rx, d.nrx, "missed", "soft"),
   }
 end
 

@@ -60,9 +60,9 @@ function names.ms_add_entry(number, time)
   local s = all()
   number = bit.tobit(number)
   local seen = s.packets + bit.band(number, LOW_BITS)
-  C.mg_spin_lock(s.lock)
+  C.pg_lock(s.lock)
   seen.time, seen.number = time, number
-  C.mg_spin_unlock(s.lock)
+  C.pg_unlock(s.lock)
 end
 
 --- It is at the second.
@@ -70,7 +70,7 @@ function names.ms_test_for(number, time)
   local s = all()
   number = bit.tobit(number)
   local seen = s.packets + bit.band(number, LOW_BITS)
-  C.mg_spin_lock(s.lock)
+  C.pg_lock(s.lock)
   if seen.time == 0 or seen.number ~= number then
     s.misses = s.misses + 1
   else
@@ -82,7 +82,7 @@ function names.ms_test_for(number, time)
       moments.add(s, tonumber(latency))
     end
   end
-  C.mg_spin_unlock(s.lock)
+  C.pg_unlock(s.lock)
 end
 
 --- What was found so far (struct ms_stats).

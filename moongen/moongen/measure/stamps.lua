@@ -21,7 +21,7 @@ local function nanoseconds(cycles) return tonumber(cycles) / clock.hz() * 1e9 en
 
 --- The queue's bursts, or its packets, get stamps of the time stamp counter from now
 --- on.
-function M.by_cpu(queue) queue.queue.stamps = 1 end
+function M.by_cpu(queue) queue.queue.soft.stamps = 1 end
 
 --- Cycles of the counter right before and right after the queue's last burst.
 function M.burst(queue)

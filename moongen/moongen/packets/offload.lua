@@ -60,7 +60,7 @@ local function add(packets, arrays, name)
   end
   arrays["offload" .. name .. "Checksums"] = function (bufs, ip4, l2, l3, n)
     local flags, bytes2, bytes3 = request(kind, ip4, l2, l3)
-    C.mg_ask_checksums(bufs.array, count(bufs, n), flags, bytes2, bytes3)
+    C.pg_offload_flags(bufs.array, count(bufs, n), flags, bytes2, bytes3)
   end
 end
 

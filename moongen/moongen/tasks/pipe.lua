@@ -162,7 +162,7 @@ function pipe.newPacketRing(first, size, socket)
   size = integer("newPacketRing: size", size or DEFAULT_SIZE, 1, MOST)
   if socket ~= nil then integer("newPacketRing: socket", socket, -1, 1023) end
   eal.start()
-  local ring = C.mg_ring_new(size, socket or -1, false)
+  local ring = C.pg_packet_ring_new(size, socket or -1, false)
   if ring == nil then error("no memory for a packet ring", 2) end
   return setmetatable({ring = ring}, PacketRing)
 end
@@ -171,7 +171,9 @@ function pipe.newPacketRingFromRing(first, ring)
   return setmetatable({ring = ring or first}, PacketRing)
 end
 
-local function put(ring, bufs, n) return C.mg_ring_put(ring, bufs.array, n) > 0 end
+local function put(ring, bufs, n)
+  return C.pg_packet_ring_put(ring, bufs.array, n) > 0
+end
 
 --- Send all packets of the array, or none: true or false. They are the receiver's then.
 function PacketRing:send(bufs) return put(self.ring, bufs, bufs.size) end
@@ -179,19 +181,22 @@ function PacketRing:sendN(bufs, n)
   return put(self.ring, bufs, math.min(tonumber(n), bufs.maxSize))
 end
 
---- Receive what is there: how many.
-function PacketRing:recv(bufs)
-  return C.mg_ring_take(self.ring, bufs.array, bufs.size)
-end
-function PacketRing:recvN(bufs, n)
-  return C.mg_ring_take(self.ring, bufs.array, math.min(tonumber(n), bufs.maxSize))
+local function take(ring, bufs, n)
+  C.mg_give_wanted_caches()
+  return C.pg_packet_ring_take(ring, bufs.array, n)
 end
 
-function PacketRing:count() return C.mg_ring_count(self.ring) end
-function PacketRing:freeCount() return C.mg_ring_room(self.ring) end
+--- Receive what is there: how many.
+function PacketRing:recv(bufs) return take(self.ring, bufs, bufs.size) end
+function PacketRing:recvN(bufs, n)
+  return take(self.ring, bufs, math.min(tonumber(n), bufs.maxSize))
+end
+
+function PacketRing:count() return C.pg_packet_ring_count(self.ring) end
+function PacketRing:freeCount() return C.pg_packet_ring_room(self.ring) end
 function PacketRing:empty() return self:count() == 0 end
 function PacketRing:full() return self:freeCount() == 0 end
-function PacketRing:free() C.mg_ring_free(self.ring) end
+function PacketRing:free() C.pg_packet_ring_free(self.ring) end
 
 arguments.methods(SlowPipe, "a pipe", "pipe", {tryRecv = "number?", recv = "",
   count = "", empty = "", delete = ""})

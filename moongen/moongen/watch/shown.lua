@@ -38,15 +38,15 @@ local function write(name, text) tree.tell(shm.path(name), text) end
 
 -- Devices ---------------------------------------------------------------------------
 
+local function at(field) return ffi.offsetof("struct mg_queue", field) end
+local PACKETS, BYTES, DROPPED = at("packets"), at("bytes"), at("dropped")
+local MISSED = at("soft") + ffi.offsetof("struct pg_soft_queue", "missed")
+
 local function show_queue(path, queue, dropped)
   local base = ffi.cast("char *", queue)
-  local function show(name, field)
-    show_count(path .. name, ffi.cast("const uint64_t *",
-      base + ffi.offsetof("struct mg_queue", field)))
+  for name, offset in pairs{packets = PACKETS, bytes = BYTES, dropped = dropped} do
+    show_count(path .. name, ffi.cast("const uint64_t *", base + offset))
   end
-  show("packets", "packets")
-  show("bytes", "bytes")
-  show("dropped", dropped)
 end
 
 --- Show the queues of a device (struct mg_device) that has been configured.
@@ -57,11 +57,11 @@ function shown.device(d)
   counts.watch_missed(d, missed)
   write(path .. "port", ffi.string(d.text))
   for q = 0, d.nrx - 1 do
-    show_queue(("%srx/%d/"):format(path, q), d.rx + q, "missed")
+    show_queue(("%srx/%d/"):format(path, q), d.rx + q, MISSED)
   end
   for q = 0, d.ntx - 1 do
     local below = ("%stx/%d/"):format(path, q)
-    show_queue(below, d.tx + q, "dropped")
+    show_queue(below, d.tx + q, DROPPED)
     local limit = address(below .. "limit")
     if limit then counts.watch_limit(d.tx + q, limit) end
   end

@@ -248,6 +248,16 @@ int pg_transmit(struct port *port, struct link *link)
   return sent;
 }
 
+/* Receive what has come to the port, and free it: how many packets. */
+uint32_t pg_port_discard(struct port *port)
+{
+  struct rte_mbuf *burst[PORT_BURST];
+  uint32_t n = 0, got;
+  for (; (got = port_receive(port, burst, PORT_BURST)) > 0; n += got)
+    rte_pktmbuf_free_bulk(burst, got);
+  return n;
+}
+
 /* Bytes of the packets waiting in the link. */
 uint64_t pg_link_queued_bytes(const struct link *link)
 {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../spin.h"
 #include "../threads.h"
 
 struct helper {
@@ -72,3 +73,6 @@ void pg_helper_threads_on(const int32_t *cpus, int32_t n)
     sched_setaffinity(h->thread, sizeof where, &where);
   pthread_mutex_unlock(&mutex);
 }
+
+void pg_lock(int32_t *lock) { pg_spin_lock(lock); }
+void pg_unlock(int32_t *lock) { pg_spin_unlock(lock); }

@@ -62,6 +62,13 @@ static void insert_tag(struct rte_mbuf *m)
   m->pkt_len = m->data_len;
 }
 
+void pg_offload_untag(struct rte_mbuf *m)
+{
+  uint8_t *frame = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
+  if (m->data_off == RTE_PKTMBUF_HEADROOM - VLAN_TAG)
+    memmove(frame, frame - VLAN_TAG, MAC_ADDRESSES);
+}
+
 static uint32_t l4_protocol(uint64_t flags)
 {
   switch (flags & RTE_MBUF_F_TX_L4_MASK) {
@@ -184,6 +191,19 @@ int pg_offload_checksum(struct packet *p, uint32_t version, uint32_t l2, uint32_
   m->l2_len = l2;
   m->l3_len = length;
   return true;
+}
+
+/* Ask for what DPDK's `flags` say, of headers of `l2` and `l3` bytes, for an array in which
+ * some may be NULL. */
+void pg_offload_flags(struct packet **packets, int32_t n, uint64_t flags, uint32_t l2,
+                      uint32_t l3)
+{
+  for (int32_t i = 0; i < n; i++) {
+    if (!packets[i])
+      continue;
+    packets[i]->ol_flags |= flags;
+    packets[i]->tx_offload = l2 | l3 << 7; /* rte_mbuf's l2_len and l3_len */
+  }
 }
 
 /* Ask for a VLAN tag with these 16 bits of control information. */

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rings of packets between tasks.
+ * Rings of packets between threads.
  */
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include <rte_errno.h>
+#include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include "../../src/native/host.h"
-#include "internal.h"
+#include "../api.h"
+#include "../host.h"
+#include "../packet_ring.h"
 
-/* A ring for `size` packets, of one task that sends and one that receives; `shared`: any
+/* A ring for `size` packets, of one thread that sends and one that receives; `shared`: any
  * number does, and `size` is a power of two, of which one place stays empty. NULL and
  * pg_error(): no memory. */
-void *mg_ring_new(uint32_t size, int32_t socket, bool shared)
+void *pg_packet_ring_new(uint32_t size, int32_t socket, bool shared)
 {
   static atomic_uint number;
   char name[RTE_RING_NAMESIZE];
@@ -28,7 +30,7 @@ void *mg_ring_new(uint32_t size, int32_t socket, bool shared)
 }
 
 /* Free it with what is in it: how many packets. NULL is none. */
-uint32_t mg_ring_free(void *ring)
+uint32_t pg_packet_ring_free(void *ring)
 {
   struct rte_mbuf *m;
   uint32_t n = 0;
@@ -39,24 +41,23 @@ uint32_t mg_ring_free(void *ring)
 }
 
 /* Put all of them in, or none: how many. */
-int32_t mg_ring_put(void *ring, struct packet **bufs, uint32_t n)
+int32_t pg_packet_ring_put(void *ring, struct packet **packets, uint32_t n)
 {
-  return rte_ring_enqueue_bulk(ring, (void **)bufs, n, NULL);
+  return rte_ring_enqueue_bulk(ring, (void **)packets, n, NULL);
 }
 
 /* Take up to `n`: how many. */
-int32_t mg_ring_take(void *ring, struct packet **bufs, uint32_t n)
+int32_t pg_packet_ring_take(void *ring, struct packet **packets, uint32_t n)
 {
-  mg_look_after_caches();
-  return rte_ring_dequeue_burst(ring, (void **)bufs, n, NULL);
+  return rte_ring_dequeue_burst(ring, (void **)packets, n, NULL);
 }
 
-uint32_t mg_ring_count(const void *ring)
+uint32_t pg_packet_ring_count(const void *ring)
 {
   return rte_ring_count(ring);
 }
 
-uint32_t mg_ring_room(const void *ring)
+uint32_t pg_packet_ring_room(const void *ring)
 {
   return rte_ring_free_count(ring);
 }
