@@ -113,17 +113,11 @@ function boundary.around(C)
     settle(all, l, "sent it", port_name(port))
   end
 
-  for _, name in ipairs{"pg_accept", "pg_accept_counted"} do
-    around[name] = function (account, l, to)
-      local n = C[name](account, l, to)
-      take(to, n, "took it from " .. record.link_name(l), "the engine")
-      return n
-    end
-  end
-
-  for _, name in ipairs{"pg_take", "pg_take_counted"} do
-    around[name] = function (l, to, most)
-      local n = C[name](l, to, most)
+  -- The link is argument number `at`, and where packets go the next one.
+  for name, at in pairs{pg_accept = 2, pg_accept_counted = 2, pg_take = 1,
+                        pg_take_counted = 1} do
+    around[name] = function (...)
+      local n, l, to = C[name](...), select(at, ...)
       take(to, n, "took it from " .. record.link_name(l), "the engine")
       return n
     end

@@ -217,10 +217,10 @@ function health.listen(listener)
   other = listener
 end
 
---- Call follower:started(LINE) when LuaJIT begins to record a trace at a loop or the head
---- of the function `f`, which is at that line, and follower:stopped(linktype) when it has compiled one: it is
---- "loop", or what else jit.util.traceinfo calls its link. The caller keeps `follower`,
---- and neither may run compiled code (above).
+--- Call follower:started(LINE) when LuaJIT begins to record a trace at a loop or the
+--- head of the function `f`, which is at that line, and follower:stopped(linktype) when
+--- it has compiled one: it is "loop", or what else jit.util.traceinfo calls its link.
+--- The caller keeps `follower`, and neither may run compiled code (above).
 function health.follow(f, follower)
   followed[f] = follower
 end

@@ -89,8 +89,8 @@ function running_app.region(code)
 end
 
 --- The function `f` makes the calls of a breath: by line, `at` has that which the line
---- is of, {appname =, method =} and, if an entry of a region is written there, `code` and
---- `entry`, its number.
+--- is of, {appname =, method =} and, if an entry of a region is written there, `code`
+--- and `entry`, its number.
 function running_app.row(f, at) rows[f] = at end
 
 -- After an error -------------------------------------------------------------------

@@ -30,8 +30,8 @@ local ICMPError = element.define{
   reads = {"NETWORK_HEADER", "PACKET_TYPE", "ICMP_PARAMPROB", "DST_IP"},
 }
 
--- Where the number of the next error is: all of a router's are numbered together, and so
--- are those of the router that takes its place.
+-- Where the number of the next error is: all of a router's are numbered together, and
+-- so are those of the router that takes its place.
 local function ids_of(router)
   local old = rawget(router, "old")
   router.icmp_ids = router.icmp_ids or old and old.icmp_ids or ffi.new("uint16_t[1]", 1)
