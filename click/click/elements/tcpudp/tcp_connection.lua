@@ -89,7 +89,7 @@ Input 0 and output 0 carry what comes in, input 1 and output 1 what goes out, wh
 pulled when the connection stands: it gets addresses, ports and sequence numbers. A SYN
 leaves by output 2. A TCPDemux has to be in front of input 0. `connect ADDRESS PORT
 ADDRESS PORT` (the own end, then the other's) or `listen ADDRESS PORT` is written to the
-handler ctrl; anything to reset, to begin anew. No checksum is computed.]],
+handler ctrl; anything to reset, to begin again. No checksum is computed.]],
   differs = "As in Click, what comes while it listens is dropped.",
 }
 
