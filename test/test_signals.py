@@ -12,7 +12,7 @@ import time
 import pytest
 
 from helpers.capture import save
-from helpers.command import PERIGEE, running, wait_until
+from helpers.command import PERIGEE, catches, running, wait_until
 from helpers.report import account
 
 MEMORY = ["--eal", "--no-huge"]
@@ -84,12 +84,34 @@ def test_generate_ends_while_it_waits_for_a_peer(tmp_path):
     assert "received: 0 packets" in program.said
 
 
+def heed_all():
+    """In a child: as a shell with job control starts it."""
+    for number in signal.SIGINT, signal.SIGHUP:
+        signal.signal(number, signal.SIG_DFL)
+
+
 def test_sigterm_alone_and_sighup(tmp_path):
     for number in signal.SIGTERM, signal.SIGHUP:
-        with running(PERIGEE, "echo", "null") as program:
+        with running(PERIGEE, "echo", "null", preexec_fn=heed_all) as program:
             program.wait_for_engine()
             assert program.interrupt(number) == 0, program.said
         assert account(program.said)["received"] > 0
+
+
+def test_nohup_lets_it_live_on(tmp_path):
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup(1) does
+    script = tmp_path / "script.lua"
+    script.write_text(WITHOUT_ENGINE % "require('posix.unistd').sleep(60)")
+    for words in ["echo", "null"], ["run", script]:
+        with running(PERIGEE, *words, preexec_fn=ignore) as program:
+            if words[0] == "echo":
+                program.wait_for_engine()
+            else:
+                program.wait_for("here")
+            program.send(signal.SIGHUP)
+            assert program.runs_for(0.5), program.said
+            assert not catches(program.pid, signal.SIGHUP)
 
 
 STUCK = """
@@ -234,13 +256,13 @@ while true do %s end
 
 @pytest.mark.parametrize("loop", ["require('posix.unistd').sleep(60)", "tostring({})"],
                          ids=["sleeps", "works"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_program_without_an_engine_leaves_nothing_in_shared_memory(loop, number, tmp_path):
     script = tmp_path / "script.lua"
     script.write_text(WITHOUT_ENGINE % loop)
     root = tmp_path / "shm"
     root.mkdir()
-    with running(PERIGEE, "run", script,
+    with running(PERIGEE, "run", script, preexec_fn=heed_all,
                  env={**os.environ, "SNABB_SHM_ROOT": str(root)}) as process:
         process.wait_for("here")
         assert (root / str(process.pid)).exists()

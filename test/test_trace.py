@@ -77,7 +77,7 @@ def test_a_trace_that_finds_nothing_ends_by_ctrl_c_and_by_kill(instance):
     for number, status in (signal.SIGINT, 0), (signal.SIGKILL, -9):
         command = [PERIGEE, "trace", instance.name, "-f", "host 1.2.3.4"]
         trace = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        mask = 1 << signal.SIGINT - 1
+        mask = 1 << signal.SIGURG - 1
         wait_until(lambda: mask & int(next(
             line for line in open(f"/proc/{trace.pid}/status")
             if line.startswith("SigCgt")).split()[1], 16), "its handler")

@@ -50,8 +50,9 @@ def perigee(*args, **kwargs):
     return run(PERIGEE, *args, **kwargs)
 
 
-def catches(pid, number=signal.SIGINT):
-    """Has the process a handler for the signal (proc(5))?"""
+def catches(pid, number=signal.SIGURG):
+    """Has the process a handler for the signal (proc(5))? For SIGURG a perigee has one as
+    soon as it looks for signals, so that one ends it with its report."""
     with open(f"/proc/{pid}/status") as status:
         mask = next(line for line in status if line.startswith("SigCgt"))
     return int(mask.split()[1], 16) & 1 << number - 1
@@ -116,7 +117,7 @@ class Running:
             assert time.monotonic() < ends, f"no {text!r} in time: {self.said}"
 
     def wait_for_engine(self):
-        """Wait until the engine of a perigee runs: it catches SIGINT (proc(5))."""
+        """Wait until the engine of a perigee runs, and looks for signals."""
         def caught():
             assert self.read(), self.said
             return catches(self.pid)

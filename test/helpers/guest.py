@@ -279,10 +279,10 @@ class Process:
         wait_until(said, lambda: f"{text!r}: {self.said}", timeout=timeout)
 
     def wait_for_engine(self):
-        """Wait until the engine of a perigee runs: it catches SIGINT (proc(5))."""
+        """Wait until the engine of a perigee runs: it catches SIGURG (proc(5))."""
         def caught():
             assert self.runs(), self.said
-            return self.guest.run(f"grep -q '^SigCgt:.*[2367abef]$' /proc/{self.pid}/status"
+            return self.guest.run(f"grep -q '^SigCgt:.*[4567cdef].....$' /proc/{self.pid}/status"
                                   ).returncode == 0
         wait_until(caught, "the engine", timeout=TIMEOUT_S)
 

@@ -63,14 +63,14 @@ def checkout_of(path):
 
 
 def started(process, name=""):
-    """Does the process, called so by now, run a router? It catches SIGINT then (proc(5))."""
+    """Does the process, called so by now, run a router? It catches SIGURG then (proc(5))."""
     try:
         status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
     except OSError:
         return True
     caught = int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16)
     return name in re.search(r"Name:\s*(.*)", status)[1] \
-        and bool(caught & 1 << signal.SIGINT - 1)
+        and bool(caught & 1 << signal.SIGURG - 1)
 
 
 def cpu_seconds(process):

@@ -31,6 +31,7 @@
  * others have doesn't count. */
 #define PATIENCE_SECONDS 1
 #define SOON_SECONDS 0.01
+#define SIGTIMER (SIGRTMAX - 1) /* when those are over */
 
 static volatile sig_atomic_t caught;   /* the first signal */
 static volatile sig_atomic_t looking;  /* how many look for it */
@@ -39,6 +40,7 @@ static uint64_t taken;   /* signals that the program takes itself: bits */
 static uint64_t pending; /* those of them that came */
 static timer_t impatience;
 static bool installed, has_terminal, has_timer;
+static bool ignores_hangup, ignores_interrupt;
 static bool in_order; /* signals are caught only for the sake of what is left behind */
 static volatile sig_atomic_t dies_of; /* the signal that came then */
 static struct termios terminal;
@@ -194,34 +196,57 @@ static void on_signal(int number, siginfo_t *info, void *context)
               LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
 }
 
+/* Which signals the process was started with to ignore: nohup(1) does that with SIGHUP,
+ * a shell without job control with the SIGINT of what it runs in the background. */
+static void note_ignored(void)
+{
+  static bool noted;
+  struct sigaction now;
+  if (noted)
+    return;
+  noted = true;
+  ignores_hangup = sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+  ignores_interrupt = sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+static void on_mark(int number)
+{
+  (void)number;
+}
+
 static void install(bool interrupt)
 {
   struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
-  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGHUP};
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGTIMER};
+  note_ignored();
   sigemptyset(&action.sa_mask);
-  for (const int *n = (const int[]){SIGINT, SIGTERM, SIGHUP, 0}; *n; n++)
+  for (const int *n = (const int[]){SIGINT, SIGTERM, SIGHUP, SIGTIMER, 0}; *n; n++)
     sigaddset(&action.sa_mask, *n);
   pg_main_reader.thread = pthread_self();
   note_terminal();
   has_timer = has_timer || timer_create(CLOCK_MONOTONIC, &event, &impatience) == 0;
+  sigaction(SIGTIMER, &action, NULL);
   if (interrupt)
     sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGHUP, &action, NULL);
+  if (!ignores_hangup)
+    sigaction(SIGHUP, &action, NULL);
 }
 
-/* From now on SIGTERM and SIGHUP end the Lua code that runs, so that what the process
- * leaves behind is removed, also where no engine runs. */
+/* From now on SIGINT, SIGTERM and SIGHUP end the Lua code that runs, so that what the
+ * process leaves behind is removed, also where no engine runs. */
 void pg_end_in_order(void)
 {
   if (pg_reader != &pg_main_reader || installed)
     return;
-  install(false);
+  note_ignored();
+  install(!ignores_interrupt);
   in_order = true;
 }
 
 /* From now on remember SIGINT, SIGTERM and SIGHUP instead of dying of them, until
- * pg_release_signals() has been called as often as this. */
+ * pg_release_signals() has been called as often as this. That the process has a handler
+ * for SIGURG, which does nothing, tells others so (proc(5)). */
 void pg_catch_signals(void)
 {
   if (pg_reader != &pg_main_reader) /* they are the main thread's */
@@ -232,6 +257,8 @@ void pg_catch_signals(void)
   if (!installed)
     install(true);
   installed = true;
+  sigaction(SIGURG, &(struct sigaction){.sa_handler = on_mark, .sa_flags = SA_RESTART},
+            NULL);
 }
 
 /* Nobody looks any more: a signal ends the Lua code that runs. */
@@ -259,6 +286,7 @@ int pg_ended_by(void)
 void pg_take_signal(int number, bool take)
 {
   struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+  note_ignored();
   if (take)
     __atomic_or_fetch(&taken, 1ull << number, __ATOMIC_ACQ_REL);
   else
