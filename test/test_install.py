@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """make install and uninstall."""
 
+import os
 import re
 
 import pytest
@@ -25,8 +26,8 @@ ROOMS = "src", "snabb", "click", "moongen"
 
 
 def declared():
-    """The headers that Lua names to be read (core.native, core.declare), and those of
-    src/net that they include, which are read with them."""
+    """The headers that Lua names to be read (core.native, core.declare), and those that
+    they include, which are read with them."""
     headers = {f"{room}/{name}" for room in ROOMS for name in files_below(ROOT / room)
                if name.endswith(".h")}
     text = "".join(path.read_text() for room in ROOMS for path in (ROOT / room).rglob("*.lua"))
@@ -34,9 +35,10 @@ def declared():
     found = set()
     while named:
         found |= named
-        included = "".join((ROOT / name).read_text() for name in named)
-        named = {f"src/{name}" for name in re.findall(
-            r'^#include "[./src]*/(net/[^"]+)"', included, re.M)} - found
+        named = {os.path.normpath(os.path.join(os.path.dirname(name), included))
+                 for name in named
+                 for included in re.findall('^#include "([^"]+)"', (ROOT / name).read_text(), re.M)}
+        named = (named & headers) - found
     return found
 
 

@@ -293,6 +293,7 @@ int64_t pg_real_ns(void);
 double pg_cpu_seconds(void);
 void pg_sleep(double seconds);
 void pg_note_failure(void);
+void pg_forget_failure(void);
 bool pg_has_failed(void);
 
 /* wait.c */

@@ -58,6 +58,13 @@ describe("test", function ()
     assert.matches("boom", said)
     assert.equal(1, status)
     assert.equal(1, select(2, test("this isn't Lua")))
+    said, status = test([[
+      it("works", function ()
+        require("core.native").pg_note_failure()
+        assert(true)
+      end)]])
+    assert.matches("1 success", said)
+    assert.equal(0, status)
   end)
 
   it("has a test fail that asserts nothing", function ()
