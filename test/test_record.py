@@ -221,6 +221,7 @@ def test_it_runs_in_the_sandbox():
     (["--rate", "1G"], "--rate is given without --last"),
     (["--last", "1s", "--rate", "1G", "--memory", "1M"], "give one"),
     (["--when", "no such"], "'no such' is no packet filter"),
+    (["--when", " "], "--when ' ': an empty expression accepts every packet"),
     (["--folder", "/none"], "--folder '/none': files can't be written there"),
     (["--name", "a/b"], "--name 'a/b' is no beginning of a file name"),
     (["null"], "the port 'null' is given twice")])

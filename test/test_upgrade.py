@@ -9,10 +9,11 @@ import re
 import signal
 import socket
 import struct
+import time
 
 import pytest
 
-from helpers.command import PERIGEE, run, running, wait_until
+from helpers.command import PERIGEE, catches, run, running, wait_until
 from helpers.network import Namespace
 from test_keep import CHUNKS, NAT, Net, environment, pass_on  # noqa: F401 (a fixture)
 
@@ -222,6 +223,27 @@ def test_what_fails_as_it_takes_over_is_taken_back(environment, tmp_path):  # no
                              run(PERIGEE, "ps", env=environment).stdout, re.M)
         wait_until(runs, "the process from before")
 
+
+def test_the_old_one_may_take_long_to_end_when_the_new_one_is_killed(environment):  # noqa: F811
+    after = pathlib.Path(environment["SNABB_SHM_ROOT"], "keep", ".x.next")
+    with ended(environment), running(PERIGEE, "--keep", "x", "click", "-e", QUIET,
+                                     env=environment) as old:
+        old.wait_for_engine()
+        old.send(signal.SIGSTOP)
+        with running(PERIGEE, "upgrade", "x", env=environment) as upgrading:
+            children = pathlib.Path(f"/proc/{upgrading.pid}/task/{upgrading.pid}/children")
+            wait_until(after.exists, "the takeover")
+            [new] = children.read_text().split()
+            os.kill(int(new), signal.SIGKILL)
+            assert upgrading.process.wait(60) == 1
+            upgrading.read()
+            again = re.search(r"started again, as process (\d+)", upgrading.said)
+        assert again, upgrading.said
+        time.sleep(4)  # what is started without --standby waits for 2 s
+        old.send(signal.SIGCONT)
+        assert old.process.wait(60) == 0
+        wait_until(lambda: catches(again[1]), "what ran before")
+        os.kill(int(again[1]), signal.SIGKILL)
 
 def test_one_that_was_killed_holds_up_nobody(environment, tmp_path):  # noqa: F811
     """Its number may be another process's by now: this one's, which runs."""

@@ -129,6 +129,9 @@ function M.parse(args)
   o.metered = flows_of(o)
   o.memory = memory_of(o)
   if o.last and not o.before then o.before = o.last end
+  if o.when and not o.when:find("%S") then
+    failure.usage("--when '%s': an empty expression accepts every packet", o.when)
+  end
   if o.when then filter.new(o.when) end
   check_folder(o)
   local seen = {}

@@ -132,8 +132,9 @@ local function run(name, make, seconds)
     signal.kill(new, signal.SIGKILL)
     failure.raise("upgrade %s: %s; process %d runs on", name, tostring(err), old)
   end
-  exchange(lock, name, old, new, function () return other.start(before, place) end,
-    seconds)
+  exchange(lock, name, old, new, function () -- it may be long until the old one ends
+    return other.start(other.standing_by(before), place)
+  end, seconds)
   unistd.close(lock)
 end
 

@@ -56,6 +56,7 @@ end
 
 local function check(options)
   loadtest.takes_time("duration", options.duration)
+  loadtest.takes_time("duration-sum", options.duration_sum)
   if options.exceed >= 1 then
     failure.usage("--exceed 100: it must be less, or any rate would do")
   elseif options.width == 0 then
