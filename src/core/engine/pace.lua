@@ -40,7 +40,7 @@ function pace.only_control(yes) only_controls = yes end
 
 local last_progress, due = 0ULL, nil
 local load = policy.new()
-local listening, in_vain, by_port = false, 0, false
+local in_vain, by_port = 0, false
 local awake_before = LEAST_AWAKE
 
 --- When the breath after the one that began at `began` is due, `Hz` a second: counted
@@ -106,12 +106,6 @@ local function note_overslept(seconds)
   awake_before = math.min(MOST_AWAKE, math.max(LEAST_AWAKE, awake_before * (1 + step)))
 end
 
--- Peers don't tell of packets any more.
-local function stop_listening()
-  if listening then waking.notify(false) end
-  listening = false
-end
-
 local function after_sleep(woken, slept, limits)
   counter.add(counters.sleeps)
   if woken ~= 0 then counter.add(counters.wakeups) end
@@ -125,7 +119,7 @@ end
 local function wait(seconds, limits)
   local began = C.pg_now()
   local woken = C.pg_wait(seconds)
-  stop_listening()
+  waking.stop_listening()
   local slept = C.pg_now() - began
   if woken == 0 then note_overslept(slept - seconds) end
   after_sleep(woken, slept, limits)
@@ -146,14 +140,11 @@ local function rest(engine, limits)
   end
   local seconds = in_vain < MOST_IN_VAIN and until_due(engine, now, limits)
   if not seconds or any_waiting() then
-    stop_listening()
+    waking.stop_listening()
     return not waking.is_paced(engine.tick_Hz) and sleep_longer(engine)
   end
   if seconds < NO_SLEEP_SECONDS then return false end
-  if not listening and waking.notify(true) then
-    listening = true -- and one more look: it may have come just before
-    return false
-  end
+  if waking.listen() then return false end -- one more look first
   wait(seconds, limits)
   return true
 end
@@ -163,7 +154,7 @@ local function go_on(engine, packets)
   engine.sleep = math.floor(engine.sleep / 2)
   if load.since then load:busy(C.pg_now(), packets) end
   by_port, in_vain = false, 0
-  if listening then stop_listening() end
+  waking.stop_listening()
 end
 
 local NO_LIMITS = {ends = math.huge, asked = math.huge, timers = true}

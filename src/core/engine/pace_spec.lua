@@ -146,6 +146,34 @@ describe("the sleep until something comes", function ()
     assert.same({}, told)
   end)
 
+  it("asks nothing of a port that is gone, and all of one that is new", function ()
+    local told = {}
+    local function port(name)
+      return {wake_fds = function () return {counts = true} end,
+              notify = function (_, on) table.insert(told, {name, on}) end}
+    end
+    local stays, goes = port("stays"), port("goes")
+    waking.arrange({stays = stays, goes = goes}, {}, {}, {})
+    waking.look(1000)
+    assert.is_true(waking.listen())
+    assert.is_false(waking.listen())
+    assert.equal(2, #told)
+    told = {}
+    waking.arrange({stays = stays, new = port("new")}, {}, {}, {})
+    waking.look(1000)
+    waking.stop_listening()
+    assert.is_true(waking.listen())
+    waking.changed() -- descriptors are others
+    waking.look(1000)
+    assert.is_true(waking.listen())
+    local on = {}
+    for _, by in ipairs(told) do
+      assert.not_equal("goes", by[1])
+      on[by[1]] = by[2]
+    end
+    assert.same({stays = true, new = true}, on)
+  end)
+
   it("ends before an app is due, which is looked for without a pause", function ()
     local before, due = slept_times(), math.huge
     local app = {pull = function () end, due_at = function () return due end}

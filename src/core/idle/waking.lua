@@ -12,15 +12,27 @@ local waking = {}
 waking.LONGEST_SECONDS, waking.LONGEST_AT_REST = 0.2, 0.5
 
 local apps, region_with, called_before = {}, {}, {}
-local stale, problem, longest, notified = true, "not known yet", 0, {}
+local stale, problem, longest = true, "not known yet", 0
+local notified, listening = {}, false -- apps whose peers can tell; do they now?
 local may_be_restless = {} -- apps that have to do without packets at times
 local paced = {} -- apps that know when
 local pending = {n = 0}
+
+-- Ask no peer any more: those of apps that are gone have gone with them.
+local function forget_notified(is_there)
+  for i = 1, #notified do
+    if listening and is_there(notified[i]) then notified[i]:notify(false) end
+  end
+  notified, listening = {}, false
+end
 
 --- The graph is another one: its apps by name; those in regions (a set); those of which
 --- a region calls something in each breath (a set); and the links in which packets may
 --- wait between breaths, an array.
 function waking.arrange(all, in_regions, before, links)
+  local stays = {}
+  for _, app in pairs(all) do stays[app] = true end
+  forget_notified(function (app) return stays[app] end)
   apps, region_with, called_before = all, in_regions, before
   pending = {n = 0}
   local seen = {}
@@ -91,12 +103,16 @@ end
 
 -- Called seldom: when the graph or a descriptor has changed. The rest is called for
 -- each packet where these come far apart.
-for _, f in ipairs{reason, seconds_of, add_port, collect, waking.arrange} do
+for _, f in ipairs{reason, seconds_of, add_port, collect, forget_notified,
+                   waking.arrange} do
   jit.off(f)
 end
 
+local function is_there() return true end -- arrange() has seen to the others
+
 local function look_at_graph(tick_Hz)
-  stale, longest, notified = false, waking.LONGEST_AT_REST, {}
+  forget_notified(is_there)
+  stale, longest = false, waking.LONGEST_AT_REST
   may_be_restless, paced = {}, {}
   problem = collect(tick_Hz)
 end
@@ -130,12 +146,20 @@ function waking.look(tick_Hz)
   return longest
 end
 
---- Let the peers of ports say when something comes, or no more; false if there are no
---- such ports, so that nothing was to be done.
-function waking.notify(on)
-  if #notified == 0 then return false end
-  for i = 1, #notified do notified[i]:notify(on) end
+--- Let the peers of ports say when something comes. True if they have been told just
+--- now: what came before that is seen only by another look.
+function waking.listen()
+  if listening or #notified == 0 then return false end
+  listening = true
+  for i = 1, #notified do notified[i]:notify(true) end
   return true
+end
+
+--- The engine looks by itself: peers needn't tell of packets any more.
+function waking.stop_listening()
+  if not listening then return end
+  listening = false
+  for i = 1, #notified do notified[i]:notify(false) end
 end
 
 return waking
