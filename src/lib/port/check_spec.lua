@@ -2,6 +2,7 @@
 -- Each reason to refuse a port, on fake /sys, /proc and /dev trees.
 
 local check = require("lib.port.check")
+local interfaces = require("lib.hardware.interfaces")
 local port_checks = require("testing.port_checks")
 local spec = require("lib.port.spec")
 
@@ -139,6 +140,16 @@ describe("check.ready", function()
       refused("tap:veth0", "'veth0' that isn't a TAP", "packet:veth0")
       tree.interface("tun0", {tun_flags = "0x1001"})
       refused("tap:tun0", "'tun0' that isn't a TAP")
+    end)
+
+    it("takes the name of one that is just being removed", function()
+      local exists, asked = interfaces.exists, 0
+      interfaces.exists = function ()
+        asked = asked + 1
+        return asked == 1
+      end
+      finally(function () interfaces.exists = exists end)
+      accepted("tap:tap7")
     end)
 
     it("takes a TAP of one queue, too", function()

@@ -66,7 +66,8 @@ local function check_existing(port, roots)
   local name = port.name
   local details = interfaces.details(name, roots)
   needs.no_default_route(port, name, roots)
-  if not details.is_tap then
+  -- (Asked again: one that is being removed has lost what tells that it is a TAP.)
+  if not details.is_tap and interfaces.exists(name, roots) then
     needs.refuse(port, "there is an interface '%s' that isn't a TAP; choose another "
       .. "name, or write packet:%s or xdp:%s", name, name, name)
   end
