@@ -86,6 +86,10 @@ def test_the_report_says_the_sum():
     (["both", *BOTH, "--udp", "--http", "/"], "HTTP/1.1 is spoken over TCP, not over UDP"),
     (["both", *BOTH, "--udp", "--response", "1473"],
      "a datagram of 1473 bytes doesn't fit into an MTU of 1500"),
+    (["server", "null", "--servers", "10.0.0.1", "--peer-mac", "x"],
+     "the peer's MAC address 'x' isn't the Ethernet address of one station"),
+    (["server", "null", "--servers", "10.0.0.1", "--gateway", "2001:db8::1"],
+     "the gateway '2001:db8::1' isn't an IPv4 address"),
     (["both", *BOTH, "--rate", "0"], "--rate, --count and --concurrent are at least 1")])
 def test_what_makes_no_sense_is_told(words, said):
     result = perigee("connect", *words)
@@ -100,6 +104,17 @@ def test_nobody_has_the_address():
     assert result.returncode == 1
     assert result.stderr == "perigee: nobody says to have 10.0.0.2: no answer within 3 " \
         "seconds\n"
+
+
+@pytest.mark.fast
+def test_no_connection_is_established():
+    result = perigee("connect", "client", "null", "--clients", "10.0.0.1", "--servers",
+                     "10.0.0.2", "--peer-mac", "02:00:00:00:00:09", "--count", "3",
+                     "--timeout", "100ms")
+    assert result.returncode == 1
+    assert "3 timed out, 0 aborted" in result.stdout
+    assert result.stderr == "perigee: none of 3 connections was established: 0 refused, " \
+        "3 timed out, 0 reset\n"
 
 
 @pytest.mark.fast

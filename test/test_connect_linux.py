@@ -65,7 +65,7 @@ def test_a_port_of_linux_that_nobody_listens_on(pair):
     here, there = pair
     addresses(there)
     results = connect("client", "packet:left", "--clients", "10.9.2.1", "--servers",
-                      "10.9.1.1", "--count", "5", command=here.command())
+                      "10.9.1.1", "--count", "5", command=here.command(), status=1)
     assert results["client"]["counts"]["refused"] == 5, results
 
 
@@ -98,7 +98,7 @@ def test_datagrams_to_linux(pair):
     assert counts["closed"] == 20 and counts["answers"] == 40, results
     assert counts["bytes_received"] == 200 * (40 + counts["duplicates"]), results
     results = connect(*options, "--server-ports", "9", "--count", "5",
-                      command=here.command())
+                      command=here.command(), status=1)
     assert results["client"]["counts"]["refused"] == 5, results
 
 

@@ -89,10 +89,24 @@ local function set_messages(e, server, arg)
   e.in_length = server and arg.request or arg.response
 end
 
+-- The Ethernet address or the addresses that all is sent to, where one is said. A server
+-- answers the address that asks, but takes no wrong ones.
+local function next_hop(arg)
+  local mac = arg.peer_mac
+    and addresses.station(arg.peer_mac, "the peer's MAC address")
+  local gateway, family = nil, nil
+  if arg.gateway then gateway, family = addresses.ip(arg.gateway) end
+  if arg.gateway and (not gateway or family ~= arg.servers.family) then
+    failure.usage("the gateway %s isn't an IPv%d address", failure.shown(arg.gateway),
+      arg.servers.family)
+  end
+  return mac, gateway
+end
+
 -- Addresses whose MAC addresses a client sends to, and where C has them.
-local function set_hops(e, arg)
+local function set_hops(e, arg, mac, gateway)
   local targets = {}
-  local several = not arg.gateway and not arg.peer_mac
+  local several = not gateway and not mac
   local count = several and arg.servers.count or 1
   if count > MOST_HOPS then
     failure.usage("there are %d servers, and more than %d aren't asked for one by one: "
@@ -100,16 +114,11 @@ local function set_hops(e, arg)
   end
   local hops = ffi.new("struct tcp_hop[?]", count)
   e.hops, e.hop_count = hops, count
-  if arg.peer_mac then
-    ffi.copy(hops[0].mac, addresses.station(arg.peer_mac, "the peer's MAC address"), 6)
+  if mac then
+    ffi.copy(hops[0].mac, mac, 6)
     hops[0].known = 1
-  elseif arg.gateway then
-    local bytes, family = addresses.ip(arg.gateway)
-    if not bytes or family ~= arg.servers.family then
-      failure.usage("the gateway '%s' isn't an IPv%d address", arg.gateway,
-        arg.servers.family)
-    end
-    targets[1] = bytes
+  elseif gateway then
+    targets[1] = gateway
   else
     for i = 1, count do targets[i] = ranges.address(arg.servers, i - 1) end
   end
@@ -203,7 +212,8 @@ function setup.new(server, given)
              own = server and arg.servers or arg.clients, targets = {}}
   fill(e, server, arg)
   set_messages(e, server, arg)
-  if not server then s.targets, s.hops = set_hops(e, arg) end
+  local mac, gateway = next_hop(arg)
+  if not server then s.targets, s.hops = set_hops(e, arg, mac, gateway) end
   s.conversations = arg.template and set_conversations(e, arg.template)
   setup.check_sizes(e, arg)
   return s

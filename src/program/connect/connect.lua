@@ -6,6 +6,7 @@ local C = require("core.native")
 local cli = require("lib.cli")
 local commands = require("program.connect.commands")
 local course = require("program.connect.course")
+local failure = require("core.failure")
 local files = require("core.lib.files")
 local graph = require("program.connect.graph")
 local options_of = require("program.connect.options").parse
@@ -30,6 +31,15 @@ local function add_results(side)
   end
 end
 
+-- Were connections tried, and all of them in vain?
+local function check_ends(sides)
+  local c = sides[1].counts
+  local failed = c.refused + c.reset + c.timed_out
+  if sides[1].name ~= "client" or c.established > 0 or failed == 0 then return end
+  failure.raise("none of %.0f connections was established: %.0f refused, %.0f timed out, "
+    .. "%.0f reset", c.started, c.refused, c.timed_out, c.reset)
+end
+
 --- Run the program: `args` as in its usage.
 function M.run(args)
   local options = options_of(args)
@@ -47,6 +57,7 @@ function M.run(args)
     plot_file.write(options.plot, "connect", plot.figures(samples(), results))
   end
   if not ok then error(err, 0) end
+  check_ends(results.sides)
 end
 
 return M
