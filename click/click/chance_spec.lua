@@ -16,6 +16,15 @@ describe("Numbers by chance", function ()
     assert.is_true(chance.number(2 ^ 31 - 2) >= 0)
   end)
 
+  it("are those of the C library that Click takes", function ()
+    chance.seed(1)
+    local list = {chance.word(), chance.among(2), chance.among(3), chance.among(4)}
+    assert.same({1804289383, 0, 2, 3}, list)
+    chance.seed(1)
+    assert.is_false(chance.happens(0))
+    assert.is_true(chance.happens(1))
+  end)
+
   it("are the same after the same seed, as Lua's are", function ()
     chance.seed(1)
     local first, own = numbers(2 ^ 31 - 2), math.random()

@@ -16,6 +16,16 @@ uint32_t pg_chance(uint32_t most)
   return number;
 }
 
+uint32_t pg_chance_word(void) { return random(); }
+
+uint32_t pg_chance_among(uint32_t n)
+{
+  if (n == 2) return random() >> 14 & 1;
+  uint32_t share = ((uint32_t)RAND_MAX + 1) / n, number;
+  do number = random(); while (number >= share * n);
+  return number / share;
+}
+
 enum { STATE_BYTES = 128 }; /* of srandom()'s own generator */
 
 void pg_chance_rows(uint32_t seed, uint32_t width, const uint32_t *rows, uint32_t n,

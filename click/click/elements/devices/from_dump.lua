@@ -2,6 +2,7 @@
 -- FromDump reads packets from capture files: pcap and pcapng, compressed ones too.
 
 local C = require("core.declare")("net/checksum/checksum.h")
+local chance = require("click.chance")
 local element = require("click.element")
 local expressions = require("click.traffic.expressions")
 local failure = require("core.failure")
@@ -162,7 +163,7 @@ local function is_wanted(self, time)
     self.at_end()
     if not self.active then return nil end
   end
-  return self.sample >= 1 or math.random() < self.sample
+  return self.sample >= 1 or chance.happens(self.sample)
 end
 
 -- How long the packet is to be, of which `captured` of `wire` bytes are there.

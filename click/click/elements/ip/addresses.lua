@@ -2,6 +2,7 @@
 -- IPv4 addresses between packets and their annotations.
 
 local bit = require("bit")
+local chance = require("click.chance")
 local checksum = require("net.checksum.checksum")
 local ffi = require("ffi")
 local element = require("click.element")
@@ -197,7 +198,7 @@ local SetRandIPAddress = element.define{
 }
 
 local function pick(self)
-  return bit.bor(self.address, band(math.random(0, 2 ^ 32 - 1), self.host))
+  return bit.bor(self.address, band(chance.word(), self.host))
 end
 
 function SetRandIPAddress:configure(a)
@@ -209,7 +210,7 @@ end
 
 function SetRandIPAddress:process(p)
   local n = self.n
-  p.note32[DST_IP] = n > 0 and self.list[math.random(n)] or pick(self)
+  p.note32[DST_IP] = n > 0 and self.list[1 + chance.among(n)] or pick(self)
   return p
 end
 

@@ -4,6 +4,7 @@
 
 local bit = require("bit")
 local C = require("core.declare")("native/ip.h")
+local chance = require("click.chance")
 local cutter = require("net.fragment.cut")
 local element = require("click.element")
 local note = require("click.note")
@@ -48,7 +49,8 @@ end
 -- Who ignores DF can't rely on the packet's identification, either.
 local function forget_flag(ip)
   ip[FLAGS] = band(ip[FLAGS], 0xff - DONT_FRAGMENT)
-  ip[ID], ip[ID + 1] = math.random(0, 255), math.random(0, 255)
+  local id = chance.word()
+  ip[ID], ip[ID + 1] = band(id, 0xff), band(bit.rshift(id, 8), 0xff)
 end
 
 -- Send all but the last of so many packets out.

@@ -3,6 +3,7 @@
 
 local arguments = require("click.arguments")
 local element = require("click.element")
+local moving_average = require("click.scheduling.moving_average")
 local rates = require("click.scheduling.rates")
 local text_of = require("click.language.text")
 
@@ -187,13 +188,22 @@ end
 
 -- Meter: outputs by rate ---------------------------------------------------
 
+local function limits_text(self)
+  local list = {}
+  for i, limit in ipairs(self.limits) do list[i] = moving_average.rate_text(limit) end
+  return table.concat(list, " ")
+end
+
 local Meter = element.define{
   name = "Meter", summary = "sends packets to an output by their rate",
   division = "none", undivided = "it keeps all packets together to one rate",
   ports = "1/2-", processing = "h/h",
   handlers = {
-    rate = {read = rate_text("rate", 1)},
-    rates = {read = function (self) return table.concat(self.limits, " ") end},
+    rate = {read = function (self)
+      self.rate:add(0, self.router:turn_time())
+      return moving_average.rate_text(self.rate.average.scaled)
+    end},
+    rates = {read = limits_text}, meters = {read = limits_text},
   },
 }
 
@@ -203,17 +213,14 @@ function Meter:configure_raw(list)
     local limit = arguments.value(text, {"RATE", self.in_bytes and "bandwidth"
       or "unsigned"}, self)
     if not limit then return self:error("RATE: parse error") end
-    self.limits[i] = limit
+    self.limits[i] = moving_average.limit(limit)
   end
   if #list == 0 then return self:error("too few arguments to Meter(RATE, ...)") end
   if #list + 1 ~= self.noutputs then
     return self:error("%d rates need %d outputs", #list, #list + 1)
   end
-  self.count = 0
-  self.rate = rates.new(function () return self.count end)
+  self.rate = moving_average.rate()
 end
-
-function Meter:initialize() self.router:meter(self.rate) end
 
 local function level(limits, rate)
   for i = 1, #limits do
@@ -223,8 +230,8 @@ local function level(limits, rate)
 end
 
 function Meter:process(p)
-  self.count = self.count + (self.in_bytes and p.length or 1)
-  return p, level(self.limits, self.rate.value)
+  self.rate:add(self.in_bytes and p.length or 1, self.router:turn_time())
+  return p, level(self.limits, self.rate.average.scaled)
 end
 
 local BandwidthMeter = element.define{

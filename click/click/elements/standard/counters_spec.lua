@@ -45,6 +45,30 @@ describe("Counter", function ()
   end)
 end)
 
+describe("A meter", function ()
+  -- How many packets leave by each output, after a burst and then a second's packets.
+  local function counts(class, limits)
+    local r = click.run(([[
+      RatedSource(LENGTH 100, RATE 1000, LIMIT 4009) -> m :: %s(%s)
+        -> a :: Counter -> Discard; m[1] -> b :: Counter -> Discard;
+      m[2] -> c :: Counter -> Discard; DriverManager(wait 5s, stop)]])
+      :format(class, limits))
+    local text = {}
+    for i, name in ipairs{"a", "b", "c"} do
+      text[i] = r:handler_read(name .. ".count")
+    end
+    local rates_text = r:handler_read("m.meters")
+    r:close()
+    return table.concat(text, "/"), rates_text
+  end
+
+  it("chooses as Click's does", function ()
+    assert.same({"10/3999/0", "10000 1000000"},
+      {counts("BandwidthMeter", "10kBps, 1MBps")})
+    assert.equal("10/21/3978", (counts("Meter", "500, 900")))
+  end)
+end)
+
 describe("A rate", function ()
   it("forgets what was", function ()
     local n = 0

@@ -63,7 +63,7 @@ function RandomSample:configure(a)
 end
 
 function RandomSample:process(p)
-  if not self.active or random() < self.chance then return p end
+  if not self.active or chance.happens(self.chance) then return p end
   self.count = self.count + 1
   if self.noutputs > 1 then return p, 2 end
   return nil, 1

@@ -3,14 +3,16 @@
 -- Early Detection Gateways for Congestion Avoidance, 1993; gently, as Floyd proposed in
 -- 1997).
 
+local chance = require("click.chance")
 local configure = require("click.router.configure")
 local element = require("click.element")
+local moving_average = require("click.scheduling.moving_average")
 local nearby_queues = require("click.scheduling.nearby_queues")
 
 local length_of, names_of = nearby_queues.length, nearby_queues.names
-local random = math.random
 local MOST_THRESHOLD = 0xffff
 local MOST_STABILITY = 16
+local text, SCALE = moving_average.text, 2 ^ 10
 local EMPTY_STEPS = 50 -- a second: how fast the average falls while queues are empty
 
 local RED = element.define{
@@ -38,14 +40,29 @@ local function check(a)
   end
 end
 
+local ONE = 2 ^ 16 -- a probability of 1
+
+-- How the probability grows with the average, between the thresholds and above them:
+-- in whole numbers, as Click has it.
+local function set_lines(self)
+  local max_p = math.floor(self.max_p * ONE + 0.5)
+  local range = self.max - self.min
+  self.slope = range == 0 and 0 or math.floor(max_p / range)
+  self.less = range == 0 and 1 or math.floor(max_p * self.min / range)
+  self.steep = self.max == 0 and 0 or math.floor((ONE - max_p) / self.max)
+  self.steep_less = ONE - 2 * max_p
+end
+
 function RED:configure(a)
   local problem = check(a)
   if problem then return self:error("%s", problem) end
   self.min, self.max, self.max_p = a.MIN_THRESH, a.MAX_THRESH, a.MAX_P
   self.gentle, self.stability, self.wanted = a.GENTLE, a.STABILITY, a.QUEUES
   self.kill = a.GENTLE and a.MAX_P < 1 and 2 * a.MAX_THRESH or a.MAX_THRESH
-  self.weight = 2 ^ -a.STABILITY
-  self.average, self.dropped = self.average or 0, self.dropped or 0
+  local former = self.average and self.average.scaled or 0
+  self.average, self.dropped = moving_average.new(a.STABILITY), self.dropped or 0
+  self.average.scaled = former
+  set_lines(self)
   self.passed, self.draw = self.passed or -1, self.draw or 0
 end
 
@@ -58,32 +75,35 @@ end
 
 -- The average after one more look. It falls with time while there is nothing.
 local function look(self)
-  local n = length_of(self.queues)
+  local n, average = length_of(self.queues), self.average
   if self.stability == 0 then
-    self.average = n
+    average.scaled = n * SCALE
+    return n
   elseif n > 0 then
-    self.average = self.average + (n - self.average) * self.weight
+    average:update(n)
     self.empty_since = nil
   else
-    local now = self.router:turn_time()
-    local steps = self.empty_since and (now - self.empty_since) * EMPTY_STEPS or 1
-    self.average = self.average * (1 - self.weight) ^ steps
+    local now = math.floor(self.router:turn_time() * EMPTY_STEPS)
+    average:rest(self.empty_since and now - self.empty_since or 1)
     self.empty_since = now
   end
-  return self.average
+  return average:rounded()
 end
 
--- How likely a packet is dropped at that average, between the thresholds.
+-- How likely a packet is dropped at that average, above the lower threshold: in parts
+-- of ONE.
 local function probability(self, average)
+  local scaled = self.average.scaled
   if average <= self.max then
-    if self.max == self.min then return self.max_p end
-    return self.max_p * (average - self.min) / (self.max - self.min)
+    return math.floor(self.slope * scaled / SCALE) - self.less
   end
-  return self.max_p + (1 - self.max_p) * (average - self.max) / self.max
+  return math.floor(self.steep * scaled / SCALE) - self.steep_less
 end
 
--- Is the packet to be dropped? Drops are spread evenly: after each, so many packets
--- pass as a number drawn at random, between 0 and 1, has in the probability.
+local function draw() return bit.band(bit.rshift(chance.word(), 5), ONE - 1) end
+
+-- Is the packet to be dropped? Drops are spread evenly: after each, at least as many
+-- packets pass as a random number from 0 to 1, divided by the probability, says.
 local function is_marked(self)
   local average = look(self)
   if average <= self.min then
@@ -95,11 +115,12 @@ local function is_marked(self)
   end
   self.passed = self.passed + 1
   local likely = probability(self, average)
-  if self.passed > 0 and likely > 0 and self.passed > self.draw / likely then
-    self.passed, self.draw = 0, random()
+  if self.passed > 0 and likely > 0
+    and self.passed > math.floor(self.draw / likely) then
+    self.passed, self.draw = 0, draw()
     return true
   end
-  if self.passed == 0 then self.draw = random() end
+  if self.passed == 0 then self.draw = draw() end
   return false
 end
 
@@ -110,7 +131,9 @@ function RED:process(p)
   return nil, 1
 end
 
-function RED:take_state(old) self.average = old.average end
+function RED:take_state(old)
+  self.average.scaled = old.average.scaled
+end
 
 -- Handlers --------------------------------------------------------------------------
 
@@ -123,13 +146,13 @@ RED.handlers = {
   min_thresh = parameter("min", "MIN_THRESH", 1),
   max_thresh = parameter("max", "MAX_THRESH", 2),
   max_p = parameter("max_p", "MAX_P", 3),
-  avg_queue_size = {read = function (e) return ("%.10g"):format(e.average) end},
+  avg_queue_size = {read = function (e) return text(e.average.scaled) end},
   queues = {read = function (e)
     return table.concat(names_of(e.queues), "\n") .. "\n"
   end},
   stats = {read = function (e)
-    return ("%d current queue\n%.10g avg queue\n%d drops\n")
-      :format(length_of(e.queues), e.average, e.dropped)
+    return ("%d current queue\n%s avg queue\n%d drops\n")
+      :format(length_of(e.queues), text(e.average.scaled), e.dropped)
   end},
   config = {read = function (e)
     return ("%d, %d, %g, QUEUES %s, STABILITY %d%s"):format(e.min, e.max, e.max_p,

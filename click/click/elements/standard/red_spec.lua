@@ -48,7 +48,7 @@ describe("RED", function ()
 
   it("averages over many looks", function ()
     local r, number = run("10, 100, 0.5, STABILITY 2", 8, 1)
-    assert.equal(2, number("red.avg_queue_size"))
+    assert.equal("2", (r:handler_read("red.avg_queue_size")))
     assert.is_true((r:handler_write("red.max_thresh", "50")))
     assert.equal(50, number("red.max_thresh"))
     assert.equal("9 current queue\n2 avg queue\n0 drops\n",

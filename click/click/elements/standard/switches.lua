@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Push elements with one input that choose an output for each packet.
 
+local chance = require("click.chance")
 local element = require("click.element")
 local note = require("click.note")
 local strides = require("click.scheduling.strides")
@@ -109,9 +110,7 @@ local RandomSwitch = element.define{
   ports = "1/1-", processing = "h/h",
 }
 
-local random = math.random
-
-function RandomSwitch:process(p) return p, random(self.noutputs) end
+function RandomSwitch:process(p) return p, 1 + chance.among(self.noutputs) end
 
 local HashSwitch = element.define{
   name = "HashSwitch", summary = "chooses an output by some of a packet's bytes",
