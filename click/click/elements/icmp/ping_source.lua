@@ -194,8 +194,9 @@ end
 
 function ICMPPingSource:cleanup()
   if self.ninputs > 0 and self.verbose and self.sent then
-    local text = summary(self):gsub("\n$", "")
-    self:say("%s :: %s: %s", self.name, self.class.name, text)
+    for line in summary(self):gmatch("[^\n]+") do
+      self:say("%s :: %s: %s", self.name, self.class.name, line)
+    end
   end
 end
 

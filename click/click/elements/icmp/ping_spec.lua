@@ -116,6 +116,11 @@ describe("ICMPPingSource", function ()
     assert.equal("1 packets transmitted, 1 received, 0% packet loss\n"
       .. "rtt min/avg/max/mdev = 2.500/2.500/2.500/0.000\n", unit:read("summary"))
     assert.equal("0.002500", unit:read("rtt_avg"))
+    unit.said = {}
+    unit.element:cleanup()
+    assert.same({"e :: ICMPPingSource: 1 packets transmitted, 1 received, "
+      .. "0% packet loss", "e :: ICMPPingSource: rtt min/avg/max/mdev = "
+      .. "2.500/2.500/2.500/0.000"}, unit.said)
     unit:write("reset_counts")
     assert.equal("0 packets transmitted, 0 received", unit:read("summary"))
     unit:free()

@@ -42,8 +42,9 @@ local SIMPLE = {
     of = "pairs"},
   {"FlowIPManager -> FlowCounter"}, {"FlowIPManagerIMP -> FlowCounter"},
   {"FlowIPManagerHMP -> FlowIPLoadBalancer(VIP 10.0.0.1, DST 10.9.0.1 10.9.0.2 "
-    .. "10.9.0.3, LB_MODE %s)", {"hash", "hash_crc"}},
-  {"IPLoadBalancer(VIP 10.0.0.1, DST 10.9.0.1, DST 10.9.0.2, LB_MODE hash_crc)"},
+    .. "10.9.0.3, LB_MODE %s)", {"hash", "hash_crc"}, asks = true},
+  {"IPLoadBalancer(VIP 10.0.0.1, DST 10.9.0.1, DST 10.9.0.2, LB_MODE hash_crc)",
+    asks = true},
 }
 
 local GROUPS = {{answers = true}, {pairs = true, fragments = true},
