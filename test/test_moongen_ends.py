@@ -6,6 +6,7 @@ import pathlib
 import re
 import signal
 import struct
+import time
 
 import pytest
 
@@ -227,3 +228,18 @@ function master()
 end""")
     result = run(PERIGEE, "moongen", "--port", "0=null", tmp_path / "fails.lua")
     assert "it is over\n" in result.stdout, result.stderr
+
+
+def test_what_waits_while_the_process_is_stopped_is_not_lost():
+    """Time counts in which a script could have received."""
+    with running(PERIGEE, "moongen", "--port", "0=ring:x", "--port", "1=ring:x",
+                 SCRIPTS / "stopped.lua") as it:
+        for stops in 1, 2:
+            it.wait_for("stopping", count=stops)
+            state = pathlib.Path(f"/proc/{it.pid}/stat")
+            wait_until(lambda: state.read_text().rsplit(")", 1)[1].split()[0] == "T",
+                       "its stop")
+            time.sleep(0.5)  # longer than either waits
+            it.send(signal.SIGCONT)
+        assert it.finish() == 0, it.said
+    assert "measured\ttrue\n" in it.said and "received\t50\tof\t50\n" in it.said

@@ -55,6 +55,9 @@ static inline void mg_idle(uint32_t n)
 /* Has the script been told to end for so many seconds? (lifecycle.c) */
 bool mg_ended_for(double seconds);
 
+/* This thread has waited for so long (TSC), as its script asked. */
+void mg_note_wait(uint64_t cycles);
+
 /* Buffers that threads keep at hand are wanted: how often that was, and how often this
  * thread gave its own (memory.c). Whatever a script calls often looks after it. */
 extern uint32_t mg_caches_wanted;

@@ -44,6 +44,32 @@ static uint64_t end_with_clocks(void)
   return RTE_MIN(end, time_of(&shared.examination.end));
 }
 
+/* What this thread itself has waited since it was last asked whether to go on (TSC). */
+static _Thread_local uint64_t has_waited;
+
+void mg_note_wait(uint64_t cycles)
+{
+  has_waited += cycles;
+}
+
+/* Has this thread had less than `extra_ms` milliseconds since the end? Of the time between
+ * two calls what it waited itself and MOST_OF_A_LOOK_MS count: more than that it was
+ * stopped, or had no CPU, and packets wait in its ports. */
+static bool has_time_left(uint64_t end, uint64_t now, double extra_ms)
+{
+  enum { MOST_OF_A_LOOK_MS = 100 };
+  static _Thread_local uint64_t since, seen, counted;
+  if (since != end) {
+    since = seen = end;
+    counted = has_waited = 0;
+  }
+  uint64_t most = has_waited + pg_tsc_hz() / 1000 * MOST_OF_A_LOOK_MS;
+  has_waited = 0;
+  counted += now > seen ? RTE_MIN(now - seen, most) : 0;
+  seen = now;
+  return counted < (uint64_t)(extra_ms * 1e-3 * pg_tsc_hz());
+}
+
 /* 1 until the end, which comes `extra_ms` milliseconds later for who asks so. */
 int32_t mg_running(double extra_ms)
 {
@@ -62,7 +88,7 @@ int32_t mg_running(double extra_ms)
   /* The clocks' ends are put off before the last task counts as started. */
   end = __atomic_load_n(&shared.starting, __ATOMIC_ACQUIRE) ? end_of_script()
                                                             : end_with_clocks();
-  return end == UINT64_MAX || now < end + (uint64_t)(extra_ms * 1e-3 * pg_tsc_hz());
+  return end == UINT64_MAX || has_time_left(end, now, extra_ms);
 }
 
 bool mg_ended_for(double seconds)
@@ -120,8 +146,10 @@ void mg_sleep(double seconds, int32_t precise)
   for (;;) {
     uint64_t now = rte_rdtsc();
     mg_look_after_caches();
-    if (now >= end)
+    if (now >= end) {
+      mg_note_wait(seconds * hz);
       return;
+    }
     if (now + spin >= end) {
       rte_pause();
       continue;

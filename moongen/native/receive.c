@@ -231,5 +231,6 @@ int32_t mg_receive_wait(struct mg_queue *q, struct packet **bufs, uint32_t n,
       return got;
     waited = rte_rdtsc() - began;
   }
+  mg_note_wait(most);
   return 0;
 }

@@ -13,7 +13,11 @@ end
 describe("packets of MoonGen's of 2015", function ()
   local p
 
-  before_each(function () p = packet.resize(packet.allocate(), 10) end)
+  before_each(function ()
+    p = packet.resize(packet.allocate(), 80)
+    require("ffi").fill(p.data, 80) -- it may have been another's
+    packet.resize(p, 10)
+  end)
   after_each(function () packet.free(p) end)
 
   it("are PTP over UDP", function ()

@@ -13,6 +13,7 @@ local stamps = require("moongen.measure.stamps")
 local timesync = require("moongen.measure.timesync")
 local libmoon = require("moongen.tasks.libmoon")
 local log = require("moongen.log")
+local quiet = require("lib.quiet")
 local numbers = require("moongen.tasks.numbers")
 
 local M = {}
@@ -23,6 +24,7 @@ Timestamper.__index = Timestamper
 local UDP_SIZE, ETHERNET_SIZE = 76, 60 -- smallest packets, bytes without CRC
 local WAIT_MS = 15                     -- then a packet counts as lost
 local RECEIVE_US = 1000
+local LOOK_S = 2e-3                    -- between two bursts: no more of a pause counts
 local SENT_WITHIN_US = 500
 local RECEIVE_BUFFERS = 128
 local SEQUENCES = 2 ^ 16
@@ -81,11 +83,6 @@ local function tell_error(sending, waiting)
     "received: the first latency is up to %.0f ns too high", (sending + waiting) * 1e9)
 end
 
-local function wait_for_end(seconds)
-  local last = clock.seconds() + seconds
-  return function () return clock.seconds() < last and libmoon.running() end
-end
-
 -- Ready to be sent: with its number, and as the script wants it.
 local function prepare(self, size, modify)
   self.txBufs:alloc(size)
@@ -117,7 +114,7 @@ end
 -- Receive until `take` (called with a buffer) has seen the packet, or time is over.
 -- Returns what it returned, and how many packets came.
 local function receive(self, number, seconds, take)
-  local waiting, count = wait_for_end(seconds), 0
+  local wait, count = quiet.after(seconds, clock.seconds, LOOK_S), 0
   local asked
   repeat
     asked = clock.seconds()
@@ -127,7 +124,7 @@ local function receive(self, number, seconds, take)
     local result = place and take(self.rxBufs.array[place], asked)
     self.rxBufs:free(received)
     if place then return result, count end
-  until not waiting()
+  until wait:over(count) or not libmoon.running()
   return nil, count
 end
 

@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local clock = require("moongen.clock")
+local quiet = require("lib.quiet")
 
 -- Under names of their own: scripts declare them, too.
 ffi.cdef[[
@@ -41,10 +42,10 @@ local function nanoseconds(t) return tonumber(t.sec) * 1e9 + tonumber(t.nsec) en
 -- What `read` gives once it succeeds, within so many microseconds; else nil.
 local function wait_for(microseconds, read)
   local t = ffi.new("struct mg_timespec")
-  local last = clock.seconds() + (microseconds or 0) / 1e6
+  local wait = quiet.after((microseconds or 0) / 1e6, clock.seconds)
   repeat
     if read(t) == 0 then return nanoseconds(t) end
-  until clock.seconds() > last
+  until wait:over(0)
 end
 
 --- When the last marked packet was sent, in nanoseconds of the device's clock; waits up

@@ -8,20 +8,28 @@ local clock = require("core.lib.clock")
 
 local patience = {}
 
---- Looks are to be more frequent than this: no more of a pause between two of them
---- counts, in seconds.
+--- Looks are to be more frequent than this, in seconds, unless a limit says otherwise:
+--- no more of a pause between two of them counts.
 patience.MOST_OF_A_LOOK = 0.1
 
 local Patience = {}
 Patience.__index = Patience
 
 --- Wait for the thread or process `tid` (nil: nobody whose time can be seen) for so
---- many seconds of its own time. `now` and `delay_of` are for tests.
-function patience.new(seconds, tid, now, delay_of)
-  local self = setmetatable({left = seconds, tid = tid, now = now or clock.seconds,
-    delay_of = delay_of or C.pg_run_delay_of, passed = 0, counted = 0}, Patience)
-  self.seen, self.delay = self.now(), self:delay_now()
+--- many seconds of its own time. `look`: the most between two looks, MOST_OF_A_LOOK by
+--- default. `now` and `delay_of` are for tests.
+function patience.new(seconds, tid, now, delay_of, look)
+  local self = setmetatable({tid = tid, now = now or clock.seconds,
+    delay_of = delay_of or C.pg_run_delay_of, look = look or patience.MOST_OF_A_LOOK},
+    Patience)
+  self:renew(seconds)
   return self
+end
+
+--- Wait for so many seconds from now on.
+function Patience:renew(seconds)
+  self.left, self.passed, self.counted = seconds, 0, 0
+  self.seen, self.delay = self.now(), self:delay_now()
 end
 
 function Patience:delay_now() return self.tid and self.delay_of(self.tid) or 0 end
@@ -40,7 +48,7 @@ end
 function Patience:over()
   local now = self.now()
   local passed = now - self.seen
-  local counted = math.min(passed, patience.MOST_OF_A_LOOK)
+  local counted = math.min(passed, self.look)
   self.seen, self.left = now, self.left - counted
   self.passed, self.counted = self.passed + passed, self.counted + counted
   give_back(self)

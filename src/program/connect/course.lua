@@ -6,6 +6,7 @@ local C = require("core.native")
 local engine = require("core.app")
 local failure = require("core.failure")
 local generate = require("program.generate.course")
+local patience = require("core.lib.patience")
 local progress = require("lib.progress")
 
 local M = {}
@@ -13,6 +14,7 @@ local M = {}
 local DRAIN_S = 10
 local ABORT_S = 2 -- for resets to go out
 local LIVE_S = 1
+local LOOK_S = 0.02 -- between looks whether it is over
 
 local function ended(counts)
   return tonumber(counts.started - counts.open)
@@ -38,10 +40,10 @@ local function until_over(sides, options)
     if is_over() then return true end
     local now = C.pg_now()
     if drained then
-      return now >= drained or sides[1].app.state.counts.open == 0, drained
+      return drained:over() or sides[1].app.state.counts.open == 0, now + LOOK_S
     end
     if now < ends then return false, ends end
-    drained = client and now + (options.drain or DRAIN_S) or now
+    drained = patience.new(options.drain or DRAIN_S)
     sides[1].app:hold()
     return not client
   end
@@ -61,14 +63,15 @@ end
 -- The server closes what the client closed; each tells its peer of what is open.
 local function finish(sides)
   for _, side in ipairs(sides) do side.app:hold() end
-  local ends = C.pg_now() + ABORT_S
+  local limit = patience.new(ABORT_S)
   local server = sides[2] and sides[2].app.state.counts
   while server and server.open > 0 and sides[1].app.state.counts.open == 0
-    and C.pg_now() < ends do
+    and not limit:over() do
     engine.breathe()
   end
+  limit:renew(2 * ABORT_S)
   for _, side in ipairs(sides) do
-    while not side.app:abort() and C.pg_now() < ends + ABORT_S do engine.breathe() end
+    while not side.app:abort() and not limit:over() do engine.breathe() end
   end
   engine.breathe()
 end

@@ -6,7 +6,9 @@ local C = require("core.native")
 local ffi = require("ffi")
 local engine = require("core.app")
 local link = require("core.link")
+local patience = require("core.lib.patience")
 local progress = require("lib.progress")
+local quiet = require("lib.quiet")
 
 local M = {}
 
@@ -18,6 +20,7 @@ local SETTLE_S = 0.01 -- between two looks at a link's state
 local IDLE_S = 0.5    -- without a packet: no more will come
 local STUCK_S = 3     -- without a packet taken by the port: it takes no more
 local LIVE_S = 1      -- between lines of progress
+local LOOK_S = 0.02   -- between looks whether no more comes, where the engine sleeps
 
 local port_link = ffi.new("struct port_link")
 
@@ -95,13 +98,6 @@ local function arrived(parts)
   return total
 end
 
--- When the last packet was received, or `since`.
-local function last_heard(parts, since)
-  local meters = parts.meters
-  for i = 1, #meters do since = math.max(since, meters[i].last or 0) end
-  return since
-end
-
 -- Have the files been read that are received from, wholly, and looked at?
 local function files_ended(parts)
   if not parts.files then return false end
@@ -126,12 +122,14 @@ local function ending(parts, options)
       return not stays and all_done(parts.generators) or engine.now() >= ends, ends
     end
   end
-  local count, idle = options.count or math.huge, options.idle or math.huge
+  local count, wait = options.count or math.huge, nil
   return function ()
-    local heard = last_heard(parts, 0)
-    local quiet = heard > 0 and heard + idle or math.huge
-    return received(parts) >= count or engine.now() >= ends or files_ended(parts)
-      or C.pg_now() >= quiet, math.min(ends, quiet)
+    local came, now = received(parts), engine.now()
+    if came > 0 and options.idle then
+      wait = wait or quiet.since_last(options.idle, nil, patience.MOST_OF_A_LOOK)
+    end
+    return came >= count or now >= ends or files_ended(parts)
+      or wait ~= nil and wait:over(came), math.min(ends, wait and now + LOOK_S or ends)
   end
 end
 
@@ -145,10 +143,10 @@ local function waiting(sinks) return sum(sinks, link.nreadable) end
 
 -- Let the ports take what is left in the links, unless they take no more.
 local function flush(sinks, asked)
-  local left, changed = waiting(sinks), C.pg_now()
-  while left > 0 and C.pg_now() - changed < STUCK_S and C.pg_signal() == asked do
+  local stuck, left = quiet.since_last(STUCK_S), waiting(sinks)
+  while left > 0 and not stuck:over(left) and C.pg_signal() == asked do
     engine.breathe()
-    if waiting(sinks) ~= left then left, changed = waiting(sinks), C.pg_now() end
+    left = waiting(sinks)
   end
 end
 
@@ -158,10 +156,10 @@ local function drain(parts, options)
   for _, generator in ipairs(parts.generators) do generator:hold() end
   flush(parts.sinks, asked)
   if #parts.meters == 0 then return engine.breathe() end
-  local since = C.pg_now()
+  local wait = quiet.since_last(options.idle or IDLE_S)
   local sent = sum(parts.generators, function (g) return g.state.sent end)
   while arrived(parts) < sent and not files_ended(parts) and C.pg_signal() == asked
-    and C.pg_now() - last_heard(parts, since) < (options.idle or IDLE_S) do
+    and not wait:over(received(parts)) do
     engine.breathe()
   end
   engine.breathe() -- duplicates that came with the last

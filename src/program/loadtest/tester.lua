@@ -9,6 +9,7 @@ local engine = require("core.app")
 local failure = require("core.failure")
 local link = require("core.link")
 local frames = require("program.loadtest.frames")
+local quiet = require("lib.quiet")
 local waiting = require("lib.waiting")
 local PcapReader = require("apps.pcap.pcap").PcapReader
 local Port = require("apps.port.port").Port
@@ -121,9 +122,10 @@ local function rest(self, now)
 end
 
 -- The longest time between two breaths of a trial is its `gap`: for so long nothing was
--- sent, nor taken from the receiving ports.
-local function run_for(self, seconds, done)
-  local began, ends = engine.now(), engine.now() + seconds
+-- sent, nor taken from the receiving ports. It ends when done(), if there is one, says
+-- so; by the clock, unless that is all it ends by (`by_done`).
+local function run_for(self, seconds, done, by_done)
+  local began, ends = engine.now(), by_done and math.huge or engine.now() + seconds
   local wait = waiting.start(self.doing
     and ("trial at %.4g Gbit/s"):format(self.doing.rate / 1e9) or "pause")
   engine.main{no_report = true, done = function ()
@@ -155,12 +157,27 @@ end
 
 -- Let the ports take what is in their links, unless they take no more.
 local function flush(self)
+  local stuck = quiet.since_last(STUCK_S)
   run_for(self, STUCK_S, function ()
+    local left = 0
     for _, stream in ipairs(self.streams) do
-      if not link.empty(app("nic", stream).input.input) then return false end
+      left = left + link.nreadable(app("nic", stream).input.input)
     end
-    return true
-  end)
+    return left == 0 or stuck:over(left)
+  end, true)
+end
+
+-- Wait until all that was sent since the totals `before` is back, so many seconds.
+local function wait_for_last(self, before, seconds)
+  local wait = quiet.after(seconds)
+  run_for(self, seconds, function ()
+    local missing, came = false, 0
+    for i, now in ipairs(totals(self)) do
+      local rx = now.rx - before[i].rx
+      missing, came = missing or rx < now.tx - before[i].tx, came + rx
+    end
+    return not missing or wait:over(came)
+  end, true)
 end
 
 -- Frames of 24 bytes more on the wire than in memory.
@@ -223,12 +240,7 @@ local function send(self, rate, seconds, wait, most)
   watch(self, rate, seen)
   set_rates(self, 0)
   flush(self)
-  run_for(self, wait, function ()
-    for i, now in ipairs(totals(self)) do
-      if now.rx - before[i].rx < now.tx - before[i].tx then return false end
-    end
-    return true
-  end)
+  wait_for_last(self, before, wait)
   watch(self, rate, seen)
   local result = {rate = rate, seconds = took, streams = {}, burst = seen.burst,
                   blind = seen.blind, late = math.max(seen.late, seen.blind),

@@ -7,6 +7,7 @@ local link = require("core.link")
 local log = require("core.lib.log")
 local cli = require("lib.cli")
 local packet_set = require("lib.pcap.packet_set")
+local quiet = require("lib.quiet")
 local Looper = require("apps.pcap.looper").Looper
 local PcapReader = require("apps.pcap.pcap").PcapReader
 local packetblaster = require("program.packetblaster.packetblaster")
@@ -32,19 +33,16 @@ local WAIT_S = 1
 
 -- A function that tells whether the file has been sent once.
 local function sent_once()
-  local ended
+  local stuck
   return function()
     local reader = engine.app_table.pcap
     if not reader.done then
       return false
     end
-    ended = ended or engine.now()
-    for _, l in pairs(engine.link_table) do
-      if not link.empty(l) then
-        return engine.now() - ended >= WAIT_S
-      end
-    end
-    return true
+    stuck = stuck or quiet.since_last(WAIT_S)
+    local left = 0
+    for _, l in pairs(engine.link_table) do left = left + link.nreadable(l) end
+    return left == 0 or stuck:over(left)
   end
 end
 

@@ -6,6 +6,7 @@ local clock = require("core.lib.clock")
 local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
+local quiet = require("lib.quiet")
 local latency = require("lib.traffic.latency")
 local link = require("core.link")
 local Generator = require("apps.generate.generator").Generator
@@ -54,9 +55,9 @@ local function run_until(done)
   end
 end
 
-local function run_for(seconds, done)
+local function run_for(seconds)
   local ends = engine.now() + seconds
-  run_until(function () return engine.now() >= ends or done ~= nil and done() end)
+  run_until(function () return engine.now() >= ends end)
 end
 
 -- The sending streams' apps.
@@ -73,18 +74,27 @@ local function lanes(list, trial)
   return all
 end
 
-local function handed_over(all)
-  for _, lane in ipairs(all) do
-    if not link.empty(lane.generator.sink) then return false end
-  end
-  return true
+-- Let the ports take what is in their links, unless they take no more.
+local function flush(all)
+  local stuck = quiet.since_last(STUCK_S)
+  run_until(function ()
+    local left = 0
+    for _, lane in ipairs(all) do left = left + link.nreadable(lane.generator.sink) end
+    return left == 0 or stuck:over(left)
+  end)
 end
 
-local function arrived(all)
-  for _, lane in ipairs(all) do
-    if lane.meter.tally.packets < lane.generator.state.sent then return false end
-  end
-  return true
+-- Wait for what is still under way, so many seconds.
+local function wait_for_last(all, seconds)
+  local wait = quiet.after(seconds)
+  run_until(function ()
+    local missing, came = false, 0
+    for _, lane in ipairs(all) do
+      local packets = lane.meter.tally.packets
+      missing, came = missing or packets < lane.generator.state.sent, came + packets
+    end
+    return not missing or wait:over(came)
+  end)
 end
 
 local function result_of(lane)
@@ -109,8 +119,8 @@ function delay.trial(list, size, rate, seconds, wait, trial)
   for _, lane in ipairs(all) do lane.generator:go() end
   run_for(seconds)
   for _, lane in ipairs(all) do lane.generator:hold() end
-  run_for(STUCK_S, function () return handed_over(all) end)
-  run_for(wait, function () return arrived(all) end)
+  flush(all)
+  wait_for_last(all, wait)
   for i, lane in ipairs(all) do
     results[i] = result_of(lane)
     results[i].start, results[i].seconds = began, seconds

@@ -1,0 +1,47 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The last packets of a measurement: how long those that are under way are waited for.
+-- Only time in which this process ran counts: if it was stopped, or others had its CPU,
+-- packets wait in its ports, and they are taken before the wait ends.
+
+local engine = require("core.app")
+local patience = require("core.lib.patience")
+
+local quiet = {}
+
+--- Looks are to be more frequent than this, in seconds: one follows each breath of an
+--- engine that doesn't sleep.
+quiet.LOOK_S = 1e-3
+
+local Quiet = {}
+Quiet.__index = Quiet
+
+local function engine_now() return engine.now() end
+
+local function new(seconds, restarts, now, look)
+  local wait = patience.new(seconds, nil, now or engine_now, nil, look or quiet.LOOK_S)
+  return setmetatable({seconds = seconds, restarts = restarts, passed = false,
+    patience = wait}, Quiet)
+end
+
+--- Wait for `seconds`, and until a look after that finds nothing new. `now()` is
+--- another clock than engine.now, and `look` the most between two looks.
+function quiet.after(seconds, now, look) return new(seconds, false, now, look) end
+
+--- Wait until nothing new has come for `seconds`.
+function quiet.since_last(seconds, now, look) return new(seconds, true, now, look) end
+
+--- Is the wait over? To be asked after each breath. `count`: anything that is another
+--- number when something has come.
+function Quiet:over(count)
+  local came = count ~= self.count
+  self.count = count
+  if came and self.restarts then
+    self.patience:renew(self.seconds)
+    self.passed = false
+  end
+  local passed = self.passed
+  self.passed = self.patience:over()
+  return passed and not came
+end
+
+return quiet
