@@ -73,8 +73,10 @@ local function show_options(title, list)
   for _, option in ipairs(list) do
     local left = ("%s%s%s"):format(option[1], option[2] and ", " .. option[2] or "",
       option.value and " " .. option.value or "")
+    if #left >= COLUMN then io.write("  ", left, "\n") end
     for i, line in ipairs(option.help) do
-      io.write(("  %-" .. COLUMN .. "s%s\n"):format(i == 1 and left or "", line))
+      io.write(("  %-" .. COLUMN .. "s%s\n"):format(
+        i == 1 and #left < COLUMN and left or "", line))
     end
   end
 end

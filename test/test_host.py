@@ -25,6 +25,7 @@ def ok(*args, **kwargs):
 def test_the_programs_are_listed_with_a_line_each(args):
     said = ok(*args)
     assert said.startswith("Usage: perigee [OPTIONS] PROGRAM [ARGUMENTS]\n")
+    assert not re.search(r'^  -.*\]"\w', said.split("Programs:\n")[0], re.MULTILINE)
     listed = dict(re.findall(r"^  (\w+)\s{2,}(\S.*)$", said.split("Programs:\n")[1],
                              re.MULTILINE))
     assert sorted(listed) == list(listed)

@@ -4,6 +4,7 @@ and rates in all programs."""
 
 import json
 import re
+import signal
 
 import jsonschema
 import pytest
@@ -47,6 +48,24 @@ def test_replay_and_capture(tmp_path):
     assert report["written"] == len(list(load(tmp_path / "c.pcap"))) == 20
     result = perigee("capture", "@1:dropped", "-", "--json", "-")
     assert result.returncode == 2 and "--json" in result.stderr
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("words", [
+    ["echo", "null:size=60"], ["generate", "--port", "null", "--rate", "1kpps"],
+    ["connect", "both", "--clients", "10.0.0.1", "--servers", "10.0.1.1", "--rate", "100"]])
+def test_older_results_are_gone_when_a_run_begins(words, tmp_path):
+    """So that who interrupts it doesn't take them for its own."""
+    path = tmp_path / "found.json"
+    path.write_text("older")
+    assert perigee(*words, "--json", path, "--nonsense").returncode == 2
+    assert path.read_text() == "older"
+    with running(PERIGEE, *words, "--json", path) as process:
+        process.wait_for_engine()
+        assert path.read_text() == ""
+        process.send(signal.SIGKILL)
+        process.process.wait()
+    assert path.read_text() == ""
 
 
 @pytest.mark.parametrize("words", [

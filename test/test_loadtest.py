@@ -116,6 +116,14 @@ def test_asks_the_command_that_it_is_given(tmp_path, capture):
     assert len(marks.read_text().split()) == len(found["results"][0]["trials"]) == 3
 
 
+@pytest.mark.parametrize("command, status", [("/no/such/command", 127), ("/", 126)])
+def test_a_command_that_cannot_be_run_ends_it(tmp_path, capture, command, status):
+    result = perigee("loadtest", "find-limit", *QUICK, "-e", command, capture, "null")
+    assert result.returncode == 1
+    assert f"--exec: the shell can't run the command '{command}': it ends with {status}" \
+        in result.stderr
+
+
 def test_find_limit_writes_json_alone_to_stdout(capture):
     result = perigee("loadtest", "find-limit", *QUICK, "-b", "10e6", "-p", "10e6",
                      "-e", "true", "--json", "-", capture, "null")

@@ -16,6 +16,20 @@ from helpers.command import PERIGEE, perigee, running
 from helpers.report import number
 
 
+def test_replay_of_standard_input(tmp_path):
+    packets = random_frames(50)
+    file = save(tmp_path / "in.pcap", packets)
+    with open(file, "rb") as pipe:
+        result = perigee("replay", "-", f"pcap:tx={tmp_path}/out.pcap", "--topspeed",
+                         stdin=pipe)
+    assert result.returncode == 0, result.stderr
+    assert list(load(tmp_path / "out.pcap")) == packets
+    result = perigee("replay", "-", "null", "--topspeed", "--loop", "2",
+                     input=file.read_bytes().decode("latin-1"), encoding="latin-1")
+    assert result.returncode == 1
+    assert result.stderr.startswith("perigee: can't read /dev/stdin again from its start")
+
+
 @pytest.mark.parametrize("options, expected", [
     (["--topspeed"], 1),
     (["--topspeed", "--loop", "7"], 7),

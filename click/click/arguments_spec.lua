@@ -78,7 +78,7 @@ describe("Types of click.arguments", function ()
   it("are real numbers, times and bandwidths", function ()
     assert.equal(-1.5, value("real", "-1.5"))
     assert.equal(1e6, value("rate", "1e6"))
-    for _, text in ipairs{"inf", "nan", "0x10", "", "."} do
+    for _, text in ipairs{"inf", "nan", "0x10", "", ".", "1e-400"} do
       assert.is_nil(value("real", text), text)
     end
     for text, n in pairs{["1"] = 1, ["0.5s"] = .5, ["10ms"] = .01, ["3 us"] = 3e-6,

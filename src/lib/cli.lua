@@ -10,8 +10,11 @@ local lib = require("core.lib")
 local main = require("core.main")
 local named = require("lib.sandbox.named")
 local quantity = require("lib.quantity")
+local stat = require("posix.sys.stat")
 
 local M = {}
+
+local results = {} -- files with older results, which the command line names
 
 -- Put the argument's own name in front of what its converter complains about.
 local function name_in_errors(element)
@@ -91,7 +94,7 @@ end
 function M.json_option(parser, what)
   return parser:option("--json", ("Write %s as JSON to FILE; -: to standard output, "
     .. "and everything else to standard error."):format(what or "the results"))
-    :argname("FILE"):convert(M.output)
+    :argname("FILE"):convert(M.result)
 end
 
 --- Where the text of such a program goes, whose option says `path` (or is nil).
@@ -120,8 +123,10 @@ function M.parse(parser, args)
     end
     return usage(self, message)
   end
+  results = {}
   local found = parse(args)
   parser.error = usage
+  for _, path in ipairs(results) do files.replace(path, "") end
   return found
 end
 
@@ -158,6 +163,24 @@ function M.output_file(path)
   end
   return nil, ("'%s' can't be written: give a file in a folder that is there, and that "
     .. "you may write to"):format(path)
+end
+
+--- The same as output() for what is written when the work is done. Once the whole
+--- command line is taken, the file is emptied: a run that is interrupted leaves no
+--- older results.
+function M.result(path)
+  if path == "-" then return path end
+  return M.result_file(path)
+end
+
+--- The same as output_file() for such a file.
+function M.result_file(path)
+  local taken, problem = M.output_file(path)
+  local found = taken and stat.stat(path)
+  if found and stat.S_ISREG(found.st_mode) ~= 0 and found.st_size > 0 then
+    results[#results + 1] = path
+  end
+  return taken, problem
 end
 
 --- A converter: one of these words.

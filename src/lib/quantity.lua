@@ -9,12 +9,19 @@ local quantity = {}
 local THOUSANDS = {k = 1e3, K = 1e3, M = 1e6, G = 1e9}
 local BINARY = {Ki = 2^10, Mi = 2^20, Gi = 2^30}
 
+--- Is `value`, which was read from the text, 0 though the text says more, such as
+--- 1e-400? Numbers end at 5e-324.
+function quantity.underflows(text, value)
+  return value == 0 and text:match("^[^eEpP]*"):find("[1-9]") ~= nil
+end
+
 --- The number that the text is in decimal notation, or nil. (tonumber() also takes
---- "0x10", "inf" and "nan".)
+--- "0x10", "inf" and "nan", and 1e-400 as 0.)
 function quantity.decimal(text)
   if text:match("^[+-]?%d+%.?%d*[eE]?[+-]?%d*$")
     or text:match("^[+-]?%.%d+[eE]?[+-]?%d*$") then
-    return tonumber(text)
+    local value = tonumber(text)
+    return value and not quantity.underflows(text, value) and value or nil
   end
 end
 local decimal = quantity.decimal

@@ -17,7 +17,8 @@ describe("quantities", function ()
   it("are counts", function ()
     same_all(quantity.count, {["0"] = 0, ["1500"] = 1500, ["10k"] = 1e4,
       ["1.5M"] = 1.5e6, ["2 G"] = 2e9, ["1e6"] = 1e6})
-    refused(quantity.count, {"", "-1", "1.5", "0x10", "inf", "nan", "10 ks", "1e400"})
+    refused(quantity.count, {"", "-1", "1.5", "0x10", "inf", "nan", "10 ks", "1e400",
+      "1e-400"})
   end)
 
   it("are sizes", function ()
@@ -29,7 +30,7 @@ describe("quantities", function ()
   it("are durations", function ()
     same_all(quantity.duration, {["10"] = 10, [".5"] = 0.5, ["500ms"] = 0.5,
       ["2m"] = 120, ["1h"] = 3600, ["0"] = 0, ["1min"] = 60})
-    refused(quantity.duration, {"", "-1s", "1y", "s", "1e400"})
+    refused(quantity.duration, {"", "-1s", "1y", "s", "1e400", "1e-400"})
   end)
 
   it("are rates, of packets or of bits", function ()

@@ -5,6 +5,8 @@
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
+local underflows = require("lib.quantity").underflows
+
 local numbers = {}
 
 --- What Click says of a text that is no whole number.
@@ -70,7 +72,8 @@ end
 local function real(text)
   if text:find("^[+-]?%d[%d_]*%.?%d*[eE]?[+-]?%d*$")
     or text:find("^[+-]?%.%d+[eE]?[+-]?%d*$") then
-    return tonumber((text:gsub("_", "")))
+    local value = tonumber((text:gsub("_", "")))
+    return value and not underflows(text, value) and value or nil
   end
 end
 

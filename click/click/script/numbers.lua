@@ -8,6 +8,8 @@ ffi.cdef [[
   double perigee_click_strtod(const char *text, char **end) __asm__("strtod");
 ]]
 
+local underflows = require("lib.quantity").underflows
+
 local numbers = {}
 
 local BITS63 = 9223372036854775808ULL
@@ -74,6 +76,7 @@ function numbers.double(text)
   if stop[0] - start ~= #text then return nil end
   local is_finite = value - value == 0
   if not is_finite and not text:lower():find("[in]") then return nil end
+  if underflows(text, value) then return nil end
   return value
 end
 

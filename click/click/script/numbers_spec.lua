@@ -43,7 +43,7 @@ describe("numbers of scripts", function ()
     assert.equal("1e+20", numbers.text(numbers.double("1e20")))
     assert.equal("inf", numbers.text(numbers.double("inf")))
     assert.equal(-0.5, numbers.double("-.5"))
-    for _, text in ipairs {"", " 1", "1 ", "1e999", "1x", "."} do
+    for _, text in ipairs {"", " 1", "1 ", "1e999", "1e-400", "1x", "."} do
       assert.is_nil(numbers.double(text), text)
     end
   end)

@@ -89,7 +89,7 @@ local function set_messages(e, server, arg)
   e.in_length = server and arg.request or arg.response
 end
 
--- The Ethernet address or the addresses that all is sent to, where one is said. A server
+-- The Ethernet address, or the address, that all is sent to where one is said. A server
 -- answers the address that asks, but takes no wrong ones.
 local function next_hop(arg)
   local mac = arg.peer_mac

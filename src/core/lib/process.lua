@@ -63,10 +63,15 @@ function process.execv(path, argv)
 end
 
 --- Does the shell's command end with exit status 0? (os.execute tells that in another
---- way where programs expect Lua 5.2's.)
+--- way where programs expect Lua 5.2's.) The second result is that status: 126 and 127
+--- are the shell's words for a command that can't be run, and that there isn't. Nil: a
+--- signal ended it.
 function process.succeeds(command)
-  local status = os.execute(command)
-  return status == 0 or status == true
+  local status, _, code = os.execute(command)
+  if type(status) == "number" then
+    code = status % 128 == 0 and math.floor(status / 256) or nil
+  end
+  return status == 0 or status == true, code
 end
 
 --- Keep LuaJIT from moving loads and stores across this call (any C call does that).

@@ -72,6 +72,7 @@ describe("A document", function ()
       ["[01]"] = "a.json:1: a value was expected, not '01'",
       ["[1.]"] = "a.json:1: a value was expected, not '1.'",
       ["[1e999]"] = "a.json:1: '1e999' is no number that there can be here",
+      ["[1e-400]"] = "a.json:1: '1e-400' is no number that there can be here",
       ['["\n"]'] = 'a.json:1: a string isn\'t closed in its line: "',
       [ [["\ud800x"]] ] = "a.json:1: behind \\ud800 the second half of the character "
         .. "is missing",

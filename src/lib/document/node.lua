@@ -4,6 +4,8 @@
 -- written}, {line =, map = {[KEY] = node},
 -- keys = a list of {key =, line =} in the document's order}, or {line =, list = nodes}.
 
+local quantity = require("lib.quantity")
+
 local node = {}
 
 local MOST_DEPTH = 40
@@ -60,7 +62,8 @@ end
 --- A node of the number that `text` writes.
 function node.number(line, text)
   local value = tonumber(text)
-  if not value or value ~= value or math.abs(value) == math.huge then
+  if not value or value ~= value or math.abs(value) == math.huge
+    or quantity.underflows(text, value) then
     node.refuse(line, "%s is no number that there can be here", node.shown(text))
   end
   return {line = line, value = value}

@@ -17,7 +17,7 @@ function run_report.of() return (counted.graph()) end
 --- Add the option --json to a program's argparse parser.
 function run_report.option(parser)
   parser:option("--json", "Also write the report as JSON to FILE; -: to standard "
-    .. "output, and nothing else."):argname("FILE"):convert(cli.output)
+    .. "output, and nothing else."):argname("FILE"):convert(cli.result)
 end
 
 --- Write the report to the file at `path` (nil: nowhere), with what the table `more`

@@ -15,7 +15,7 @@ local function output(path)
   if not path:match("%.svg$") and not path:match("%.html$") then
     return nil, ("'%s': the file's name ends in .svg or .html"):format(path)
   end
-  return cli.output_file(path)
+  return cli.result_file(path)
 end
 
 --- Add the option to the parser `p`; `what` says what is drawn.

@@ -36,8 +36,8 @@ local function check_ends(sides)
   local c = sides[1].counts
   local failed = c.refused + c.reset + c.timed_out
   if sides[1].name ~= "client" or c.established > 0 or failed == 0 then return end
-  failure.raise("none of %.0f connections was established: %.0f refused, %.0f timed out, "
-    .. "%.0f reset", c.started, c.refused, c.timed_out, c.reset)
+  failure.raise("none of %.0f connections was established: %.0f refused, "
+    .. "%.0f timed out, %.0f reset", c.started, c.refused, c.timed_out, c.reset)
 end
 
 --- Run the program: `args` as in its usage.

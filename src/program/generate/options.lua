@@ -70,9 +70,9 @@ local function parser()
   cli.json_option(p)
   p:option("--json-lines", "Write a line of JSON to FILE each second, and the results"
            .. " as the last one; -: to standard output."):argname("FILE")
-    :convert(cli.output)
+    :convert(cli.result)
   p:option("--histogram", "Write the latencies to FILE, as a log of HdrHistogram.")
-    :argname("FILE"):convert(cli.output)
+    :argname("FILE"):convert(cli.result)
   p:flag("--strict", "Exit with status 1 if the rate was not kept.")
   return p
 end

@@ -2,6 +2,7 @@
 -- The throughput test of RFC 2544, section 26.1: the highest rate at which what is sent
 -- comes back.
 
+local failure = require("core.failure")
 local process = require("core.lib.process")
 local report = require("program.loadtest.report")
 local search = require("program.loadtest.search")
@@ -9,13 +10,21 @@ local tester = require("program.loadtest.tester")
 
 local throughput = {}
 
+-- Exit status of a shell (POSIX.1-2017, XCU 2.8.2).
+local NOT_RUN, NO_COMMAND = 126, 127
+
 local MOST_WARM_UP_RATE = 1e9
 
 --- Has the trial with this result passed? And if not, why; true behind that if it is so
 --- whether or not this machine was late.
 function throughput.verdict(result, options)
   if options.exec then
-    return process.succeeds(options.exec), "the command said so", true
+    local passed, status = process.succeeds(options.exec)
+    if status == NO_COMMAND or status == NOT_RUN then
+      failure.raise("--exec: the shell can't run the command %s: it ends with %d",
+        failure.shown(options.exec), status)
+    end
+    return passed, "the command said so", true
   end
   for _, s in ipairs(result.streams) do
     if s.tx == 0 then return false, "nothing was sent" end

@@ -62,12 +62,16 @@ local function add_rewriting(p)
   p:flag("--fix-checksums", "Recompute the checksums of IP, TCP, UDP and ICMP.")
 end
 
+-- Converter: a file's name, or "-".
+local function file(name) return name == "-" and "/dev/stdin" or name end
+
 local function parser()
   local p = cli.parser("replay",
     "Send the packets of a pcap or pcapng file to a port: at the speed they were"
     .. " recorded at, at a rate, or as fast as possible. With a second port, what"
     .. " clients have sent to the first, and what servers have to the second.")
-  p:argument("file", "A pcap or pcapng file, plain or compressed (gzip, zstd).")
+  p:argument("file", "A pcap or pcapng file, plain or compressed (gzip, zstd); -: "
+    .. "standard input."):convert(file)
   p:argument("port", "A port, such as packet:veth0; `perigee ports` lists them.")
   p:argument("port2", "A second port, for what servers have sent."):args("?")
   add_timing(p)

@@ -44,7 +44,7 @@ local function parse(args)
   p:option("--seed", "Another seed makes other flows."):argname("N")
     :convert(cli.integer(0, 2 ^ 31 - 1)):default("1")
   p:option("--plot", "Draw the busiest CPU's load over time: an SVG.")
-    :argname("FILE"):convert(cli.output_file)
+    :argname("FILE"):convert(cli.result_file)
   p:flag("--json", "Print JSON.")
   return cli.parse(p, args)
 end

@@ -83,9 +83,9 @@ local function parser()
   loadtest.cpu(p)
   cli.json_option(p)
   p:option("--histogram", "Write the latencies of each trial to FILE, as a log of "
-    .. "HdrHistogram."):argname("FILE"):convert(cli.output_file)
+    .. "HdrHistogram."):argname("FILE"):convert(cli.result_file)
   p:option("--page", "Write a report with plots, one HTML page, to FILE.")
-    :argname("FILE"):convert(cli.output_file)
+    :argname("FILE"):convert(cli.result_file)
   return p
 end
 
