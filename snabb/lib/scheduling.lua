@@ -75,9 +75,7 @@ function apply.Hz(n) engine.Hz = n end
 
 function apply.timeline(wanted) timeline.enabled = wanted end
 
-function apply.enable_xdp(wanted)
-  if wanted then require("apps.xdp.xdp").snabb_enable_xdp(wanted) end
-end
+function apply.enable_xdp() end -- packets are fit for AF_XDP anyway (apps.xdp.xdp)
 
 function apply.eval(code)
   local chunk, err = loadstring(code)

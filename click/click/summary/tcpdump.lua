@@ -14,7 +14,7 @@ local note = require("click.note")
 local numbers = require("click.summary.options")
 local packet = require("core.packet")
 local tcp = require("click.summary.tcpdump_tcp")
-require("click.classification.named")
+require("click.classification.ip.named")
 
 local Reader = {}
 Reader.__index = Reader

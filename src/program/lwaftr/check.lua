@@ -11,7 +11,7 @@ local ends = require("apps.lwaftr.graph_ends")
 local graph = require("apps.lwaftr.graph")
 local pcap = require("apps.pcap.pcap")
 local reader = require("apps.lwaftr.conf_reader")
-local totals = require("program.lwaftr.totals")
+local totals = require("apps.lwaftr.totals")
 
 local M = {}
 

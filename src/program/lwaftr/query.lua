@@ -10,7 +10,7 @@ local lib = require("core.lib")
 local readiness = require("program.lwaftr.readiness")
 local running = require("program.lwaftr.running")
 local state = require("program.lwaftr.leader.state")
-local totals = require("program.lwaftr.totals")
+local totals = require("apps.lwaftr.totals")
 
 local M = {}
 

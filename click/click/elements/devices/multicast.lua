@@ -7,7 +7,7 @@ local element = require("click.element")
 local packet_socket = require("click.devices.packet_socket")
 local socket_elements = require("click.devices.socket_elements")
 local wire = require("click.net.wire")
-require("click.classification.named")
+require("click.classification.ip.named")
 
 local ARGUMENTS = {
   {"MCASTIP", "ip", required = true},

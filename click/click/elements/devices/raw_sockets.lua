@@ -10,7 +10,7 @@ local packet = require("core.packet")
 local packet_socket = require("click.devices.packet_socket")
 local socket_elements = require("click.devices.socket_elements")
 local wire = require("click.net.wire")
-require("click.classification.named")
+require("click.classification.ip.named")
 
 local IP = link_layers.number("IP")
 local IP_HEADER, DESTINATION_AT = 20, 16

@@ -10,7 +10,7 @@ local packet_socket = require("click.devices.packet_socket")
 local socket_elements = require("click.devices.socket_elements")
 local wire = require("click.net.wire")
 local text_of = require("click.language.text")
-require("click.classification.named")
+require("click.classification.ip.named")
 
 local DST_IP = require("click.note").DST_IP
 

@@ -7,7 +7,7 @@ local echo = require("net.icmp.echo")
 local element = require("click.element")
 local front = require("click.net.front")
 local icmp_echo = require("click.net.icmp_echo")
-local named = require("click.classification.named")
+local named = require("click.classification.ip.named")
 local note = require("click.note")
 local wire = require("click.net.wire")
 

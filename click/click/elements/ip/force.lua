@@ -7,7 +7,7 @@ local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local ffi = require("ffi")
 local ip_header = require("click.net.ip_header")
-local named = require("click.classification.named")
+local named = require("click.classification.ip.named")
 local note = require("click.note")
 local wire = require("click.net.wire")
 

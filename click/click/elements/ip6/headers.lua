@@ -11,7 +11,7 @@ local keywords = require("click.router.keywords")
 local note = require("click.note")
 local table6 = require("net.route.table6")
 local wire = require("click.net.wire")
-require("click.classification.named")
+require("click.classification.ip.named")
 
 local barrier = wire.barrier
 local band, bor, lshift, rshift, tobit =

@@ -13,7 +13,7 @@ local note = require("click.note")
 local packet = require("core.packet")
 local text_of = require("click.language.text")
 local wire = require("click.net.wire")
-require("click.classification.named")
+require("click.classification.ip.named")
 
 local barrier = wire.barrier
 local band, tobit = bit.band, bit.tobit

@@ -9,7 +9,7 @@ local front = require("click.net.front")
 local keywords = require("click.router.keywords")
 local note = require("click.note")
 local wire = require("click.net.wire")
-require("click.classification.named")
+require("click.classification.ip.named")
 
 local halves_t = ffi.typeof("uint16_t *")
 local swap16, barrier = wire.swap16, wire.barrier

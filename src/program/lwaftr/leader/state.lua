@@ -11,7 +11,7 @@ local classes = {
 }
 local schema = require("apps.lwaftr.conf_schema")
 local shm = require("core.shm")
-local totals = require("program.lwaftr.totals")
+local totals = require("apps.lwaftr.totals")
 local values = require("apps.lwaftr.conf_values")
 
 local state = {}

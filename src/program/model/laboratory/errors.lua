@@ -2,7 +2,7 @@
 -- How far the model is off: throughput with tasks that the fit hasn't seen, against
 -- what it says of them, and how sure that is. Pure.
 
-local fit = require("program.model.fit")
+local fit = require("program.model.laboratory.fit")
 
 local errors = {}
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local errors = require("program.model.laboratory.errors")
-local fit = require("program.model.fit")
+local fit = require("program.model.laboratory.fit")
 
 -- Rounds of a port that takes 100 cycles, and one for each of the task; each number is
 -- a round's disturbance. Tasks checked take 4 % less than they should.

@@ -8,7 +8,7 @@ local C = require("core.native")
 local config = require("core.config")
 local engine = require("core.app")
 local errors = require("program.model.laboratory.errors")
-local fit = require("program.model.fit")
+local fit = require("program.model.laboratory.fit")
 local Port = require("apps.port.port").Port
 
 local M = {}

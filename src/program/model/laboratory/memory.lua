@@ -5,7 +5,7 @@
 local cjson = require("cjson")
 local C = require("core.native")
 local failure = require("core.failure")
-local fit = require("program.model.fit")
+local fit = require("program.model.laboratory.fit")
 local lib = require("core.lib")
 local Memory = require("apps.load.memory").Memory
 

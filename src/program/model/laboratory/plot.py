@@ -62,7 +62,7 @@ def draw_cells(ports, directory, name, x, label, chosen):
 
 
 def cycles(cell, task):
-    """What a packet takes with a task, as program.model.fit says (fit.cycles)."""
+    """What a packet takes with a task, as program.model.laboratory.fit says (fit.cycles)."""
     least = cell["io"] + cell["busy"]
     if task:
         least = max(least, cell["io"] - cell["overlap"] + task)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local fit = require("program.model.fit")
+local fit = require("program.model.laboratory.fit")
 
 local function near(expected, value, tolerance)
   assert.is_true(math.abs(value - expected) <= (tolerance or 1e-6),
