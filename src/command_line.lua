@@ -14,7 +14,7 @@ require("core.luajit")
 local failure = require("core.failure")
 local log = require("core.lib.log")
 local main = require("core.main")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local options = require("command_line.options")
 
 local command_line = {}
@@ -146,7 +146,7 @@ local function choose_front(chosen, args)
     local option = known[name]
     if not option then
       failure.usage("unknown option '%s'%s; `perigee --help` lists them", name,
-        near.hint(name, names_of(known)))
+        spelling.hint(name, names_of(known)))
     end
     choose(chosen, option, name, value, args, 1)
     if not option.value and not option.early then return end
@@ -314,7 +314,7 @@ end
 --- version); the exit status.
 function command_line.start(argv)
   main.begin(argv.root, argv.version, "command_line", prepare)
-  main.hint_by(function (name) return near.hint(name, main.program_names()) end)
+  main.hint_by(function (name) return spelling.hint(name, main.program_names()) end)
   local status = 0
   local ok, err = xpcall(function ()
     if log.is_of_journal() then log.begin("journal") end

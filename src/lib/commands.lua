@@ -2,7 +2,7 @@
 -- Programs that are several commands, `perigee NAME COMMAND`, each a module with run().
 
 local failure = require("core.failure")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 
 local function usage(name, how)
   local lines = {("Usage: perigee %s COMMAND [ARGUMENTS]"):format(name), ""}
@@ -29,7 +29,7 @@ local function find(name, how, command)
   end
   if how.gone and how.gone[command] then failure.usage("%s", how.gone[command]) end
   failure.usage("%s has no command '%s'%s; see `perigee %s --help`", name, command,
-    near.hint(command, names), name)
+    spelling.hint(command, names), name)
 end
 
 --- The run(args) of the program `name`. `how`: a list of commands, {name, what it does,

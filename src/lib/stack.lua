@@ -4,7 +4,7 @@
 -- protocol.
 
 local address = require("lib.stack.address")
-local create = require("lib.stack.create")
+local create = require("lib.stack.packet.create")
 local methods = require("lib.stack.packet.methods")
 local missing = require("lib.stack.layout.missing")
 local registry = require("lib.stack.registry")

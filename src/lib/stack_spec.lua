@@ -289,7 +289,7 @@ describe("every ready cast of libmoon", function ()
     local p = packet.allocate()
     local nowhere = {write = function () end}
     local n = 0
-    for name, as in pairs(require("lib.stack.ready_casts")) do
+    for name, as in pairs(require("lib.stack.packet.ready_casts")) do
       p.length, n = 0, n + 1
       local pkt = as(p)
       pkt:fill{}

@@ -5,7 +5,7 @@
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
-local nearest = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local scanner = require("click.language.scanner")
 
 local lookup = {}
@@ -43,7 +43,7 @@ local function suggest(self, reporter, name)
   add(self.plain, true)
   add(self.compound.by_name, true)
   add(self.class_names and self.class_names() or {})
-  local meant = nearest.hint(name, names):match("is (.*) meant%?$")
+  local meant = spelling.hint(name, names):match("is (.*) meant%?$")
   if meant then reporter:message("%s", "  did you mean " .. meant .. "?") end
 end
 

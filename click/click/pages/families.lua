@@ -3,7 +3,7 @@
 -- is a folder of click/elements.
 
 local element_page = require("click.pages.element")
-local nearest = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local registry = require("click.registry")
 
 local families = {}
@@ -39,7 +39,7 @@ end
 function families.explain(name)
   local class = registry.find(name)
   if class then return element_page.text(class) end
-  local hint = nearest.hint(name, registry.names())
+  local hint = spelling.hint(name, registry.names())
   return nil, ("there is no element class '%s'%s"):format(name,
     hint == "" and "; `perigee click --explain` lists all" or hint)
 end

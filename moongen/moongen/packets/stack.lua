@@ -7,7 +7,7 @@ local ffi = require("ffi")
 local C = require("core.declare")("native/moongen.h")
 local dump = require("moongen.packets.dump")
 local headers = require("moongen.packets.headers")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local warn = require("moongen.packets.warn")
 local shown = require("moongen.arguments").shown
 local tables = require("core.lib.tables")
@@ -60,7 +60,7 @@ local function new_item(argument, offset, seen)
   local type_, sentence = headers.type_of(data.proto, data.subType, length,
     rawget(stack.proto, data.proto))
   if not type_ then
-    fault("%s%s", sentence, near.hint(data.proto, names()))
+    fault("%s%s", sentence, spelling.hint(data.proto, names()))
   elseif seen[data.name] then
     fault("two headers are called '%s'; name one: {'%s', name = 'inner%s'}", data.name,
       data.proto, (data.proto:gsub("^.", string.upper)))
@@ -142,7 +142,7 @@ local function warn_of_unknown(shape, args)
       local list = {}
       for other in pairs(known) do list[#list + 1] = other end
       warn("fill: this packet has no '%s'%s", tostring(label),
-        near.hint(tostring(label), list))
+        spelling.hint(tostring(label), list))
     end
   end
 end

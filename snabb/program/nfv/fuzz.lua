@@ -6,7 +6,7 @@ local cli = require("lib.cli")
 local document = require("lib.document.document")
 local failure = require("core.failure")
 local lib = require("core.lib")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local sandbox = require("program.nfv.sandbox")
 local values = require("program.nfv.values")
 
@@ -105,7 +105,7 @@ local function read_spec(path)
     local known = values.keys(KEYS)
     if not KEYS[key] then
       failure.usage("%s: there is no key %s%s; there are %s", path, values.shown(key),
-        near.hint(tostring(key), known), table.concat(known, ", "))
+        spelling.hint(tostring(key), known), table.concat(known, ", "))
     elseif type(value) ~= KEYS[key] then
       failure.usage("%s: %s is a %s, not %s", path, key, KEYS[key], values.shown(value))
     end

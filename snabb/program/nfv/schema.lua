@@ -5,7 +5,7 @@
 local addresses = require("lib.stack.address")
 local failure = require("core.failure")
 local filter = require("lib.filter")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local values = require("program.nfv.values")
 
 local schema = {}
@@ -127,7 +127,7 @@ local function check_keys(t, known, required, say)
     if not check then
       local names = values.keys(known)
       say(key, "has no key %s%s; there are %s", values.shown(key),
-        near.hint(tostring(key), names), table.concat(names, ", "))
+        spelling.hint(tostring(key), names), table.concat(names, ", "))
     elseif type(check) == "function" then
       local problem = check(value)
       if problem then say(key, "%s: %s", key, problem) end

@@ -6,7 +6,7 @@
 local ffi = require("ffi")
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
 local failure = require("core.failure")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local schema = require("apps.lwaftr.conf_schema")
 local Softwires = require("apps.lwaftr.softwires")
 
@@ -55,7 +55,7 @@ end
 
 function Reading:unknown(line, name, node, names)
   self:wrong(line, "%s isn't known%s%s", shown(name),
-    node and " in " .. node or " here", near.hint(name, names))
+    node and " in " .. node or " here", spelling.hint(name, names))
 end
 
 -- Softwires

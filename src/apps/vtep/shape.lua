@@ -4,7 +4,7 @@
 
 local sorted_keys = require("core.config").sorted_keys
 local failure = require("core.failure")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 
 local shape = {}
 
@@ -53,7 +53,7 @@ local function check_fields(value, what, fields)
     if type(name) ~= "string" then
       failure.usage("%s has a value without a name; write NAME = VALUE", what)
     elseif not fields[name] then
-      local hint = near.hint(name:sub(1, failure.MOST_SHOWN), sorted_keys(fields))
+      local hint = spelling.hint(name:sub(1, failure.MOST_SHOWN), sorted_keys(fields))
       failure.usage("%s has no field %s%s", what, shown(name),
         hint ~= "" and hint or "; it has " .. table.concat(sorted_keys(fields), ", "))
     end

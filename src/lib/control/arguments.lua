@@ -4,7 +4,7 @@
 local cjson = require("cjson")
 local engine = require("core.app")
 local filter = require("lib.filter")
-local nearest = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local tables = require("core.lib.tables")
 
 local arguments = {}
@@ -57,7 +57,7 @@ local function named(what, name, known)
   if known[name] then return name end
   local names = tables.sorted_keys(known)
   error(("there is no %s '%s'%s; there are: %s"):format(what, name,
-    nearest.hint(name, names), #names > 0 and table.concat(names, ", ") or "none"), 0)
+    spelling.hint(name, names), #names > 0 and table.concat(names, ", ") or "none"), 0)
 end
 
 --- The name of an app of the running graph, request.app, or nil.

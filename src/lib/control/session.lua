@@ -5,7 +5,7 @@
 -- client goes.
 
 local cjson = require("cjson")
-local nearest = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local tables = require("core.lib.tables")
 
 local session = {}
@@ -46,7 +46,7 @@ end
 local function unknown(what, name, known)
   local names = tables.sorted_keys(known)
   error(("%s '%s' isn't known%s; there %s %s"):format(what, tostring(name):sub(1, 40),
-    nearest.hint(tostring(name):sub(1, 40), names), #names == 1 and "is" or "are",
+    spelling.hint(tostring(name):sub(1, 40), names), #names == 1 and "is" or "are",
     #names == 0 and "none" or table.concat(names, ", ")), 0)
 end
 

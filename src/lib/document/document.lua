@@ -4,7 +4,7 @@
 
 local failure = require("core.failure")
 local json = require("lib.document.json")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local node = require("lib.document.node")
 local stat = require("posix.sys.stat")
 local yaml = require("lib.document.yaml")
@@ -102,7 +102,7 @@ function document.check_keys(path, map, what, known)
     if not set[at.key] then
       local name = tostring(at.key):sub(1, 40)
       document.refuse(path, at.line, "%s has no key %s%s; there %s %s", what,
-        node.shown(at.key), near.hint(name, known), #known == 1 and "is" or "are",
+        node.shown(at.key), spelling.hint(name, known), #known == 1 and "is" or "are",
         #known == 0 and "none" or table.concat(known, ", "))
     end
   end

@@ -5,7 +5,7 @@
 local cli = require("lib.cli")
 local client = require("lib.leader.client")
 local failure = require("core.failure")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 
 local front = {}
 
@@ -39,7 +39,7 @@ function front.run(program, args)
   local command = name and program.commands[name]
   if not command then
     failure.usage("%s %s; see `perigee %s --help`", program.name, name
-      and ("has no command '%s'%s"):format(name, near.hint(name, program.order))
+      and ("has no command '%s'%s"):format(name, spelling.hint(name, program.order))
       or "needs a command", program.name)
   end
   local p = cli.parser(program.name .. " " .. name, sentence(command.summary))

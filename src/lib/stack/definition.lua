@@ -2,7 +2,7 @@
 -- What a protocol's definition may say: its keys, and what their values must be. Where
 -- it names other protocols, lib.stack.registry looks.
 
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 
 -- Compiling what runs a few times takes longer than running it.
 jit.off(true, true)
@@ -53,7 +53,7 @@ local function check_keys(name, what, values, known, listed)
     local by_number = type(key) == "number" and key <= listed
     if not by_number and not known.keys[key] then
       fault(name, "%s has no key '%s'%s", what, tostring(key),
-        near.hint(tostring(key), known.list))
+        spelling.hint(tostring(key), known.list))
     end
   end
 end

@@ -3,7 +3,7 @@
 -- wanted (there are as many as subtypes and combinations of optional fields).
 
 local definition = require("lib.stack.definition")
-local header = require("lib.stack.layout.ctypes")
+local header = require("lib.stack.ctypes")
 local layouts = require("lib.stack.layout.header")
 local twin = require("lib.stack.layout.slow_copy")
 

@@ -4,7 +4,7 @@
 
 local dirent = require("posix.dirent")
 local definition = require("lib.stack.definition")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local protocol = require("lib.stack.protocol")
 local tables = require("core.lib.tables")
 
@@ -46,7 +46,7 @@ end
 local function check_known(name, key, other)
   if by_name[other] then return end
   fault(name, "`%s` names protocol '%s', which there isn't%s", key, tostring(other),
-    near.hint(tostring(other), registry.protocols()))
+    spelling.hint(tostring(other), registry.protocols()))
 end
 
 -- The field of `lower` whose value says what follows it. Raises a sentence.

@@ -3,12 +3,12 @@
 -- they are, and how their values take turns.
 
 local failure = require("core.failure")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local values = require("lib.traffic.values")
 
 local M = {}
 
---- The field of the shape (lib.stack.layout.packet) that `label` names, and its item;
+--- The field of the shape (lib.stack.packet.shapes) that `label` names, and its item;
 --- nil if there is none.
 function M.find(shape, label)
   for _, item in ipairs(shape.items) do
@@ -41,7 +41,7 @@ local function new_setting(shape, text, taken)
   local field, item = M.find(shape, label)
   if not field then
     local labels = all_labels(shape)
-    local hint = near.hint(label, labels)
+    local hint = spelling.hint(label, labels)
     failure.usage("no header of the stack has a field '%s'%s", label,
       hint ~= "" and hint or "; there are " .. table.concat(labels, ", "))
   end

@@ -2,7 +2,7 @@
 -- A stack of headers as text: eth,ip4,udp; with optional fields, eth,ip4,gre+Key=7,ip6.
 
 local failure = require("core.failure")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local stack = require("lib.stack")
 
 local M = {}
@@ -58,7 +58,7 @@ local function add_part(item, protocol, text, extra, whole)
     item.length, extra.fill[label .. variable.label] = #bytes, bytes
   else
     failure.usage("%s has no optional field or variable part '%s'%s", protocol.name,
-      key, near.hint(key, names_of(protocol, variable)))
+      key, spelling.hint(key, names_of(protocol, variable)))
   end
 end
 

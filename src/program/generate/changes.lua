@@ -8,7 +8,7 @@ local failure = require("core.failure")
 local graph = require("program.generate.graph")
 local lanes = require("program.generate.lanes")
 local link = require("core.link")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local results = require("program.generate.results")
 local streams = require("program.generate.streams")
 local tables = require("core.lib.tables")
@@ -29,7 +29,7 @@ function M.lanes_of(directions, name)
   end
   if #found > 0 then return found end
   if #names == 0 then failure.usage("there is no stream") end
-  failure.usage("there is no stream '%s'%s", name, near.hint(name, names))
+  failure.usage("there is no stream '%s'%s", name, spelling.hint(name, names))
 end
 
 -- Copies of the directions, with lists of lanes of their own, to be changed.

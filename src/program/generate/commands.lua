@@ -11,7 +11,7 @@ local control = require("lib.control.server")
 local engine = require("core.app")
 local finish = require("lib.control.finish")
 local live = require("program.generate.live")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local rate = require("lib.traffic.rate")
 
 local M = {}
@@ -59,7 +59,7 @@ local function parts(request, key, whose)
   for part, value in pairs(given) do
     if not known[part] then
       error(("stream %s has no '%s'%s; it has %s"):format(whose, tostring(part),
-        near.hint(tostring(part), PARTS), table.concat(PARTS, ", ")), 0)
+        spelling.hint(tostring(part), PARTS), table.concat(PARTS, ", ")), 0)
     elseif part == "set" then
       check_set(value, whose)
     elseif part == "name" and type(value) == "number" then

@@ -6,7 +6,7 @@ local cli = require("lib.cli")
 local failure = require("core.failure")
 local fields = require("lib.traffic.fields")
 local headers = require("lib.traffic.headers")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local payload = require("lib.traffic.payload")
 local rate = require("lib.traffic.rate")
 
@@ -71,7 +71,7 @@ end
 -- LABEL=VALUE, unless it is a part whose name is misspelt.
 local function put_field(given, key, text, stack, where)
   if not fields.find(headers.parse(stack).shape, key) then
-    local hint = near.hint(key, NAMES)
+    local hint = spelling.hint(key, NAMES)
     if hint ~= "" then failure.usage("%s: there is no '%s'%s", where, key, hint) end
   end
   table.insert(given.set, text)

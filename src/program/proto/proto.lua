@@ -21,7 +21,7 @@ function M.run(args)
   end
   local protocol = registry.find(name)
   if not protocol then
-    local hint = require("lib.stack.nearest").hint(name, registry.protocols())
+    local hint = require("core.lib.spelling").hint(name, registry.protocols())
     failure.usage("there is no protocol '%s'%s `perigee proto` lists all", name,
       hint == "" and ";" or hint)
   end

@@ -3,7 +3,7 @@
 -- apps.ip.dec_ttl.dec_ttl. A module's name alone will do where it has one class.
 
 local failure = require("core.failure")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local walk = require("core.lib.walk")
 
 local classes = {}
@@ -72,7 +72,7 @@ end
 
 local function unknown(text, name)
   local module = text:match("^(.*)%.[^.]*$") or text
-  local hint = near.hint(module, modules())
+  local hint = spelling.hint(module, modules())
   if hint == "" then
     hint = "; write one such as apps.basic.basic_apps.Sink (doc/app-list.md has all)"
   end
@@ -91,7 +91,8 @@ function classes.find(text)
     if not find(text) then
       local names = classes_of(module)
       failure.usage("the module %s has no class '%s'%s; it has %s", name, field,
-        near.hint(field, names), #names == 0 and "none" or table.concat(names, ", "))
+        spelling.hint(field, names),
+        #names == 0 and "none" or table.concat(names, ", "))
     end
   end
   if not find(text) then unknown(text) end

@@ -10,9 +10,9 @@ local document = require("lib.document.document")
 local failure = require("core.failure")
 local kept = require("program.run.kept")
 local links = require("program.run.links")
-local module_path = require("core.lib.module_path")
+local module_path = require("lib.module_path")
 local names = require("core.engine.names")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local on_error = require("core.on_error")
 local plan = require("core.engine.plan")
 local values = require("program.run.values")
@@ -177,7 +177,7 @@ function Graph:add_link(n)
       if not apps[name] then
         local known = config.sorted_keys(apps)
         self:refuse(n.line, "link '%s': there is no app '%s'%s; there are: %s",
-          link.spec, name, near.hint(name, known), table.concat(known, ", "))
+          link.spec, name, spelling.hint(name, known), table.concat(known, ", "))
       end
     end
     if self.lines[link.spec] then

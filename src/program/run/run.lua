@@ -5,7 +5,7 @@
 local document = require("lib.document.document")
 local failure = require("core.failure")
 local graph = require("program.run.graph")
-local module_path = require("core.lib.module_path")
+local module_path = require("lib.module_path")
 local standby = require("net.keep.standby")
 
 local M = {summary = "run a Lua file, or a graph in JSON or YAML"}

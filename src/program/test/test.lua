@@ -8,7 +8,7 @@ local M = {summary = "run spec files (busted) inside the runtime"}
 M.no_sandbox = "it handles no packets"
 
 local failure = require("core.failure")
-local module_path = require("core.lib.module_path")
+local module_path = require("lib.module_path")
 local stat = require("posix.sys.stat")
 local stdlib = require("posix.stdlib")
 

@@ -208,7 +208,7 @@ local function add_field(lines, field, slow)
 end
 
 --- The source of a chunk that returns the methods of the layout's fields. Its
---- arguments are those that lib.stack.layout.ctypes gives it.
+--- arguments are those that lib.stack.ctypes gives it.
 function accessors.source(layout, slow)
   local lines = {
     "local band, bor, bnot, lshift, rshift, arshift, bswap, cast, copy, str, u32, u64,"

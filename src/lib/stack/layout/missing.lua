@@ -2,7 +2,7 @@
 -- What is said of a member that there isn't: LuaJIT's own message names a type by a
 -- number. It is a metatable's __index or __newindex, which what is there never reaches.
 
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 
 local missing = {}
 
@@ -17,7 +17,7 @@ function missing.index(what, names, more, depth)
   depth = depth or 1
   return function (_, name)
     if name == "packet" then fault(depth + 2, "%s is no packet, and has none", what) end
-    local hint = near.hint(tostring(name), names())
+    local hint = spelling.hint(tostring(name), names())
     if hint == "" and more then hint = "; " .. more end
     fault(depth + 1, "%s has no '%s'%s", what, tostring(name), hint)
   end
@@ -26,7 +26,7 @@ end
 --- The same for __newindex: what is called set<Name> may be meant.
 function missing.newindex(what, names, more, depth)
   return function (_, name)
-    local hint = near.hint("set" .. tostring(name), names())
+    local hint = spelling.hint("set" .. tostring(name), names())
     if hint == "" and more then hint = "; " .. more end
     fault(depth + 1, "%s has no member '%s' to assign to%s", what, tostring(name), hint)
   end

@@ -5,7 +5,7 @@
 
 local ffi = require("ffi")
 local packet = require("core.packet")
-local casts = require("lib.stack.ready_casts")
+local casts = require("lib.stack.packet.ready_casts")
 require("lib.stack.offload")
 local resolve = require("lib.stack.packet.resolve")
 

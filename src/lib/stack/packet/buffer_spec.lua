@@ -3,7 +3,7 @@
 
 local ffi = require("ffi")
 local packet = require("core.packet")
-local casts = require("lib.stack.ready_casts")
+local casts = require("lib.stack.packet.ready_casts")
 local methods = require("lib.stack.packet.buffer")
 local testing = require("testing.support")
 

@@ -3,7 +3,7 @@
 
 local ffi = require("ffi")
 local lengths = require("lib.stack.layout.lengths")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local put = require("lib.stack.packet.set_field")
 local template = require("lib.stack.packet.template")
 local C = require("core.native")
@@ -46,7 +46,7 @@ local function unknown(label, targets)
   local names = {"pktLength"}
   for name in pairs(targets) do names[#names + 1] = name end
   fault("there is no field '%s'%s", tostring(label),
-    near.hint(tostring(label), names))
+    spelling.hint(tostring(label), names))
 end
 
 local function new_length(shape, p, wanted)

@@ -6,7 +6,7 @@ local check = require("lib.stack.packet.check")
 local dump = require("lib.stack.packet.dump")
 local fill = require("lib.stack.packet.fill")
 local lengths = require("lib.stack.layout.lengths")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local operand = require("lib.stack.packet.operand")
 local sums = require("lib.stack.sums")
 local text = require("lib.stack.packet.text")
@@ -160,7 +160,7 @@ local lazy_methods = {__index = function (made, name)
   local method = maker and maker(shape) or checksum_of_one(shape, tostring(name))
   if not method then
     error(("this stack has no header or method '%s'%s"):format(tostring(name),
-      near.hint(tostring(name), names_of(shape))), 3)
+      spelling.hint(tostring(name), names_of(shape))), 3)
   end
   made[name] = method
   return method

@@ -5,10 +5,10 @@
 local ffi = require("ffi")
 local data_of = require("lib.stack.layout.data_of")
 local methods = require("lib.stack.packet.methods")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local operand = require("lib.stack.packet.operand")
 local registry = require("lib.stack.registry")
-local shapes = require("lib.stack.layout.packet")
+local shapes = require("lib.stack.packet.shapes")
 local walk = require("lib.stack.packet.walk")
 local tables = require("core.lib.tables")
 
@@ -50,7 +50,7 @@ view.__index = function (self, name)
   local method = methods.slow(self.shape, name)
   if not method and not could_be_there(name) then
     error(("a resolved packet has no header or method '%s'%s"):format(tostring(name),
-      near.hint(tostring(name), names_of(self))), 2)
+      spelling.hint(tostring(name), names_of(self))), 2)
   end
   return method
 end
@@ -65,7 +65,7 @@ return function (p, first)
   p = operand.slow_packet(p)
   if first ~= nil and not registry.find(first) then
     error(("resolve: there is no protocol '%s'%s"):format(tostring(first),
-      near.hint(tostring(first), registry.protocols())), 2)
+      spelling.hint(tostring(first), registry.protocols())), 2)
   end
   local items, problem = walk.items(data_of(p), p.length, first or "eth")
   local used = {}

@@ -4,7 +4,7 @@
 -- apps.lwaftr.conf_schema's are. Pure.
 
 local failure = require("core.failure")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 
 local path = {}
 
@@ -87,7 +87,7 @@ function path.find(schema, text)
         and ("which %s? Add [%s=...]"):format(name,
           table.concat(node.keys or {node.key}, "=...]["))
         or ("there is no '%s' %s%s"):format(step.name, name and "in " .. name or "here",
-          near.hint(step.name, node.names or {})))
+          spelling.hint(step.name, node.names or {})))
     end
     node, name, step.node = found, step.name, found
     local has_key = found.is_list or found.is_softwires

@@ -3,7 +3,7 @@
 -- this module is loaded. `six` has those that libmoon's functions give when they are
 -- called with false: getUdpPacket(false) is getUdp6Packet().
 
-local createStack = require("lib.stack.create").stack
+local createStack = require("lib.stack.packet.create").stack
 
 local casts, six = {}, {}
 

@@ -5,7 +5,7 @@
 -- of which there may be only the start?)}.
 
 local lengths = require("lib.stack.layout.lengths")
-local near = require("lib.stack.nearest")
+local spelling = require("core.lib.spelling")
 local registry = require("lib.stack.registry")
 
 -- Compiling what runs a few times takes longer than running it.
@@ -37,7 +37,7 @@ local function find_protocol(name)
   local protocol = registry.find(name)
   if not protocol then
     fault("there is no protocol '%s'%s", name,
-      near.hint(name, registry.protocols()))
+      spelling.hint(name, registry.protocols()))
   end
   return protocol
 end
@@ -75,7 +75,7 @@ local function find_flags(protocol, with)
     end
     if not flag then
       fault("%s has no optional field '%s'%s", protocol.name, tostring(name),
-        near.hint(tostring(name), optional_names(protocol)))
+        spelling.hint(tostring(name), optional_names(protocol)))
     end
     present[flag] = true
   end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which of the known names a misspelt one may be meant for.
 
-local near = {}
+local spelling = {}
 
 -- How many letters must be put in, left out, changed, or swapped with the next one to
 -- make `b` of `a` (optimal string alignment), by its usual table.
@@ -25,7 +25,7 @@ local function distance(a, b)
 end
 
 --- "; is 'ethSrc' meant?" for names of the list that are near `name`; "" if none is.
-function near.hint(name, names)
+function spelling.hint(name, names)
   local wanted, found, seen = name:lower(), {}, {}
   local limit = math.max(1, math.floor(#name / 3))
   for _, other in ipairs(names) do
@@ -47,4 +47,4 @@ function near.hint(name, names)
   return "; is " .. table.concat(texts, " or ") .. " meant?"
 end
 
-return near
+return spelling

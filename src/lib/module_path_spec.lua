@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
-local module_path = require("core.lib.module_path")
+local module_path = require("lib.module_path")
 
-describe("core.lib.module_path", function ()
+describe("lib.module_path", function ()
   local before
   before_each(function () before = package.path end)
   after_each(function () package.path = before end)

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Making stacks: lib.stack's createStack. Each is made once.
 
-local cast = require("lib.stack.cast")
+local cast = require("lib.stack.packet.cast")
 local methods = require("lib.stack.packet.methods")
 local operand = require("lib.stack.packet.operand")
 local resolve = require("lib.stack.packet.resolve")
-local shapes = require("lib.stack.layout.packet")
+local shapes = require("lib.stack.packet.shapes")
 
 -- Compiling what runs a few times takes longer than running it.
 jit.off(true, true)
