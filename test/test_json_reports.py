@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from helpers.capture import load, save
-from helpers.command import PERIGEE, perigee, running
+from helpers.command import PERIGEE, perigee, running, wait_until
 from helpers.control import wait_for_socket
 from helpers.schema import SCHEMA, valid
 
@@ -60,9 +60,13 @@ def test_older_results_are_gone_when_a_run_begins(words, tmp_path):
     path.write_text("older")
     assert perigee(*words, "--json", path, "--nonsense").returncode == 2
     assert path.read_text() == "older"
+    refused = ["packet:nosuch" if word.startswith("null") else word for word in words]
+    if refused != words:
+        assert perigee(*refused, "--json", path).returncode != 0
+        assert path.read_text() == "older"
     with running(PERIGEE, *words, "--json", path) as process:
         process.wait_for_engine()
-        assert path.read_text() == ""
+        wait_until(lambda: path.read_text() == "", "an empty file")
         process.send(signal.SIGKILL)
         process.process.wait()
     assert path.read_text() == ""

@@ -14,8 +14,6 @@ local stat = require("posix.sys.stat")
 
 local M = {}
 
-local results = {} -- files with older results, which the command line names
-
 -- Put the argument's own name in front of what its converter complains about.
 local function name_in_errors(element)
   local convert = element._convert
@@ -123,10 +121,8 @@ function M.parse(parser, args)
     end
     return usage(self, message)
   end
-  results = {}
   local found = parse(args)
   parser.error = usage
-  for _, path in ipairs(results) do files.replace(path, "") end
   return found
 end
 
@@ -165,9 +161,8 @@ function M.output_file(path)
     .. "you may write to"):format(path)
 end
 
---- The same as output() for what is written when the work is done. Once the whole
---- command line is taken, the file is emptied: a run that is interrupted leaves no
---- older results.
+--- The same as output() for what is written when the work is done: older results in it
+--- go when the work begins (core.engine.results).
 function M.result(path)
   if path == "-" then return path end
   return M.result_file(path)
@@ -178,7 +173,7 @@ function M.result_file(path)
   local taken, problem = M.output_file(path)
   local found = taken and stat.stat(path)
   if found and stat.S_ISREG(found.st_mode) ~= 0 and found.st_size > 0 then
-    results[#results + 1] = path
+    require("core.engine.results").replaces(path)
   end
   return taken, problem
 end

@@ -6,6 +6,7 @@
 
 local C = require("core.native")
 local account = require("core.engine.account")
+local files = require("core.lib.files")
 local link = require("core.link")
 local pool = require("core.pool")
 local timer = require("core.timer")
@@ -18,6 +19,7 @@ local wanted, ready, printed = false, false, false
 local sum = {time = 0, cpu = 0, packets = 0, bits = 0}
 local began -- a snapshot, while the engine runs
 local links = {} -- the running ones
+local older = {} -- files
 local own = {} -- what programs add: {name, value}
 
 --- Let results be printed.
@@ -51,8 +53,15 @@ local function each_second()
   last = now
 end
 
+--- The file has results of an earlier run, and those of this one come in their place: it
+--- is emptied once the engine runs, so that a run that is interrupted leaves no older
+--- results, and one that is refused changes nothing.
+function results.replaces(path) older[#older + 1] = path end
+
 --- The engine begins to run; `running` are its links.
 function results.begin(running)
+  for _, path in ipairs(older) do pcall(files.replace, path, "") end
+  older = {}
   if not wanted then return end
   if not ready then
     ready = true
