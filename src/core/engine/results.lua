@@ -53,8 +53,8 @@ local function each_second()
   last = now
 end
 
---- The file has results of an earlier run, and those of this one come in their place: it
---- is emptied once the engine runs, so that a run that is interrupted leaves no older
+--- The file has results of an earlier run, and those of this one come in their place.
+--- It is emptied once the engine runs: a run that is interrupted leaves no older
 --- results, and one that is refused changes nothing.
 function results.replaces(path) older[#older + 1] = path end
 
