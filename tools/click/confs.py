@@ -11,7 +11,7 @@ import time
 
 
 # As root: a namespace with interfaces whose addresses files may ask for; those that are
-# called as Mininet calls a host's (napt-eth1) are in $INTERFACES.
+# called as Mininet calls a host's (napt-eth1), or as wireless ones (ath0), are in $INTERFACES.
 NAMESPACE = """ip link set lo up
 ip link add eth0 address 02:00:00:00:01:01 type veth peer name far address 02:00:00:00:02:01
 ip link add eth1 address 02:00:00:00:01:02 type veth peer name far1 address 02:00:00:00:02:02
@@ -23,7 +23,7 @@ n=0; for i in $INTERFACES; do n=$((n + 1))
   ip link set $i up; ip link set peer$n up
 done
 exec "$@" """
-MININET = re.compile(r"(?<![\w-])[a-zA-Z]\w{0,9}-eth\d(?![\w-])")
+MININET = re.compile(r"(?<![\w-])(?:[a-zA-Z]\w{0,9}-eth\d|ath\d)(?![\w-])")
 
 
 def apart(flat):

@@ -47,15 +47,16 @@ local WifiEncap = element.define{
     {"MODE", "unsigned", required = true, max = MODES - 1},
     {"BSSID", "eth", default = ("\0"):rep(ADDRESS)},
     {"DEBUG", "bool", default = false, keyword = true},
+    {"WIRELESS_INFO", "element", class = "WirelessInfo", keyword = true},
   },
   drops = {"too short", "too long"}, reads = {}, lengthens = HEADER + LLC - ETHER,
   handlers = {debug = element.data("debug", "bool"), mode = mode_handler(),
     bssid = bssid},
-  differs = "There is no WIRELESS_INFO.",
 }
 
 function WifiEncap:configure(a)
   self.mode, self.bssid, self.debug = a.MODE, a.BSSID, a.DEBUG
+  self.info = a.WIRELESS_INFO
 end
 
 -- Which of {destination, source, BSSID} are the frame's addresses, by mode. (As in
@@ -68,7 +69,7 @@ function WifiEncap:process(p)
   if p.length < ETHER then return nil, 1 end
   local kind = ffi.cast("uint16_t *", p.data)[ADDRESS]
   ffi.copy(spare[0], p.data, 2 * ADDRESS)
-  ffi.copy(spare[2], self.bssid, ADDRESS)
+  ffi.copy(spare[2], self.info and self.info.bssid or self.bssid, ADDRESS)
   if not front.cut(p, ETHER) or not front.open(p, HEADER + LLC) then return nil, 2 end
   local data, places = p.data, PLACES[self.mode]
   ffi.fill(data, HEADER)
