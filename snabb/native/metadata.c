@@ -9,32 +9,20 @@
 #include <string.h>
 
 #include "../../src/native/api.h"
+#include "../../src/net/wire/ip6_extensions.h"
+#include "../../src/net/wire/ports.h"
 #include "../../src/net/wire/wire.h"
 #include "snabb.h"
 
-enum { PORTS = 4, TCP = 6, UDP = 17, FRAGMENT = 44, AUTHENTICATION = 51, SCTP = 132 };
+enum { MOBILITY = 135, HIP = 139, SHIM6 = 140 };
 
 _Static_assert(sizeof(struct metadata) <= PACKET_HEADROOM / 2, "it doesn't fit");
 
-/* Those that hold the number of the next header and their own size. */
+/* Those that hold the number of the next header and their own length, as Snabb's. */
 static bool is_extension(uint8_t protocol)
 {
-  switch (protocol) {
-    case 0: case 43: case FRAGMENT: case AUTHENTICATION: /* hop-by-hop, routing */
-    case 60: case 135: case 139: case 140: /* destination, mobility, HIP, shim6 */
-      return true;
-    default:
-      return false;
-  }
-}
-
-static uint32_t extension_size(uint8_t protocol, const uint8_t *header)
-{
-  switch (protocol) {
-    case FRAGMENT: return 8;
-    case AUTHENTICATION: return (header[1] + 2) * 4; /* RFC 4302, section 2.2 */
-    default: return (header[1] + 1) * 8;             /* RFC 8200, section 4 */
-  }
+  return ip6_is_extension(protocol) || protocol == MOBILITY || protocol == HIP ||
+         protocol == SHIM6;
 }
 
 /* Bytes of extension headers behind the IPv6 header, `room` of which are there; or 0
@@ -46,11 +34,11 @@ static uint32_t pass_extensions(struct metadata *m, const uint8_t *payload,
   uint8_t protocol = m->proto;
   while (is_extension(protocol)) {
     const uint8_t *header = payload + size;
-    if (room - size < 8)
+    if (room - size < IP6_EXTENSION_LEAST)
       return 0;
-    if (protocol == FRAGMENT)
-      m->frag_offset = get16(header + 2) >> 3;
-    size += extension_size(protocol, header);
+    if (protocol == IPPROTO_FRAGMENT)
+      m->frag_offset = get16(header + IP6_FRAGMENT_FIELD) >> 3;
+    size += ip6_extension_length(protocol, header);
     if (size > room)
       return 0;
     protocol = header[0];
@@ -164,12 +152,11 @@ static uint16_t flow_hash(const struct metadata *m, const struct packet *p,
   if ((!is_ip6 && m->ethertype != TYPE_IP4) ||
       p->length < m->l3_offset + at + addresses)
     return 0;
-  uint8_t key[32 + PORTS + 1] = {0};
+  uint8_t key[32 + PORTS_BYTES + 1] = {0};
   memcpy(key, m->l3 + at, addresses);
-  bool has_ports = m->proto == TCP || m->proto == UDP || m->proto == SCTP;
-  if (has_ports && m->frag_offset == 0 && p->length >= m->l4_offset + PORTS)
-    memcpy(key + addresses, m->l4, PORTS);
-  key[addresses + PORTS] = m->proto;
+  if (has_hashed_ports(m->proto) && m->frag_offset == 0 && p->length >= m->l4_offset + PORTS_BYTES)
+    memcpy(key + addresses, m->l4, PORTS_BYTES);
+  key[addresses + PORTS_BYTES] = m->proto;
   return pg_siphash(is_ip6 ? ip6 : ip4, key) >> 1;
 }
 

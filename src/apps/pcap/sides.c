@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../net/ip/transport.h"
+#include "../../net/wire/ports.h"
 #include "../../net/wire/wire.h"
 #include "sides.h"
 
@@ -30,15 +31,10 @@ static void order(struct ends *e, const uint8_t *from, const uint8_t *to, uint32
   e->key.high_port = e->from_low ? e->to_port : e->from_port;
 }
 
-static bool has_ports(uint8_t protocol)
-{
-  return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP;
-}
-
 static void ip_ends(struct ends *e, const uint8_t *frame, const struct transport *t)
 {
   const uint8_t *ip = frame + t->ip, *l4 = frame + t->l4;
-  if (has_ports(t->protocol) && t->offset == 0 && t->end >= t->l4 + 4) {
+  if (has_hashed_ports(t->protocol) && t->offset == 0 && t->end >= t->l4 + 4) {
     e->from_port = get16(l4);
     e->to_port = get16(l4 + 2);
     e->key.protocol = t->protocol;

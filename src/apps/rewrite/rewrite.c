@@ -10,6 +10,8 @@
 #include "../../net/checksum/checksum.h"
 #include "../../net/checksum/sum.h"
 #include "../../net/ip/transport.h"
+#include "../../net/wire/ports.h"
+#include "../../net/wire/vlan_tags.h"
 #include "../../net/wire/wire.h"
 #include "rewrite.h"
 
@@ -81,12 +83,6 @@ static uint16_t map_port(struct work *w, uint8_t *port)
   uint8_t fresh[2];
   put16(fresh, w->r->port[get16(port)]);
   return put(w, port, fresh, 2);
-}
-
-static bool has_ports(uint32_t protocol)
-{
-  return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
-         protocol == IPPROTO_UDPLITE || protocol == IPPROTO_DCCP;
 }
 
 /* Where the checksum is, in bytes; 0: none that changes by words. */
@@ -206,7 +202,7 @@ static void arp(struct work *w, uint32_t at)
 void pg_rewrite_packet(struct rewrite *r, struct packet *p)
 {
   struct work w = {r, frame_of(p), p->length, false};
-  uint32_t at, type = pg_ethernet_type(w.data, w.n, &at);
+  uint32_t at = 0, type = ethernet_type(w.data, w.n, TRANSPORT_TAGS, &at);
   if (w.n < ETHERNET_HEADER)
     return;
   map_mac(&w, w.data);

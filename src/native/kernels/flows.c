@@ -14,13 +14,14 @@
 #include <rte_mbuf_core.h>
 
 #include "../../net/icmp/types.h"
+#include "../../net/wire/ports.h"
+#include "../../net/wire/vlan_tags.h"
 #include "../../net/wire/wire.h"
 #include "../api.h"
 
 enum {
   KEY = 0x6d5a6d5a,
   MOST_TAGS = 2,
-  TCP = 6, UDP = 17, SCTP = 132, ICMP = 1, DCCP = 33,
   ECHO_REQUEST = 8, ECHO_REPLY = 0
 };
 
@@ -53,11 +54,6 @@ static inline uint64_t fold(const uint8_t *p, int bytes)
   return sum;
 }
 
-static inline bool has_ports(uint8_t protocol)
-{
-  return protocol == TCP || protocol == UDP || protocol == SCTP;
-}
-
 static uint32_t hash_of(uint64_t sum)
 {
   uint16_t word = rte_be_to_cpu_16((uint16_t)(sum ^ sum >> 16));
@@ -82,9 +78,9 @@ uint32_t pg_copy_of(uint32_t hash, uint32_t n) { return pg_bucket_of(hash) % n; 
 static uint64_t sum_within(const uint8_t *ip, const uint8_t *l4, const uint8_t *end,
                            uint64_t sum)
 {
-  if (ip[9] == DCCP && end - l4 >= 4)
+  if (ip[9] == IPPROTO_DCCP && end - l4 >= 4)
     return sum ^ fold(l4, 4);
-  if (ip[9] != ICMP || end - l4 < ICMP_HEADER)
+  if (ip[9] != IPPROTO_ICMP || end - l4 < ICMP_HEADER)
     return sum;
   if (l4[0] == ECHO_REQUEST || l4[0] == ECHO_REPLY)
     return sum ^ load16(l4 + 4);
@@ -94,9 +90,9 @@ static uint64_t sum_within(const uint8_t *ip, const uint8_t *l4, const uint8_t *
   sum = fold(quoted + 12, 8);
   if (get16(quoted + 6) & 0x1fff)
     return sum;
-  if ((has_ports(quoted[9]) || quoted[9] == DCCP) && end - ports >= 4)
+  if ((has_hashed_ports(quoted[9]) || quoted[9] == IPPROTO_DCCP) && end - ports >= 4)
     return sum ^ fold(ports, 4);
-  if (quoted[9] == ICMP && end - ports >= 6 &&
+  if (quoted[9] == IPPROTO_ICMP && end - ports >= 6 &&
       (ports[0] == ECHO_REQUEST || ports[0] == ECHO_REPLY))
     return sum ^ load16(ports + 4);
   return sum;
@@ -104,32 +100,23 @@ static uint64_t sum_within(const uint8_t *ip, const uint8_t *l4, const uint8_t *
 
 static inline uint32_t frame_hash(const uint8_t *data, uint32_t length, int32_t by)
 {
-  const uint8_t *end = data + length;
-  if (length < ETHERNET_HEADER)
-    return 0;
-  uint32_t type = get16(data + 12);
-  const uint8_t *ip = data + ETHERNET_HEADER;
-  for (int i = 0; i < MOST_TAGS && is_vlan_type(type); i++) {
-    if (end - ip < VLAN_TAG)
-      return 0;
-    type = get16(ip + 2);
-    ip += VLAN_TAG;
-  }
-  if (type == TYPE_IP4 && end - ip >= IP4_HEADER) {
+  uint32_t at = 0, type = ethernet_type(data, length, MOST_TAGS, &at), room = length - at;
+  const uint8_t *ip = data + at;
+  if (type == TYPE_IP4 && room >= IP4_HEADER) {
     uint64_t sum = fold(ip + 12, 8);
-    const uint8_t *l4 = ip + (ip[0] & 15) * 4;
+    const uint8_t *l4 = ip + (ip[0] & 15) * 4, *end = ip + room;
     bool fragment = get16(ip + 6) & 0x3fff;
     if (fragment || by == FLOWS_BY_ADDRESSES)
       return hash_of(sum);
-    if (has_ports(ip[9]) && end - l4 >= 4)
+    if (has_hashed_ports(ip[9]) && end - l4 >= 4)
       sum ^= fold(l4, 4);
     else if (by == FLOWS_WITHIN)
       sum = sum_within(ip, l4, end, sum);
     return hash_of(sum);
   }
-  if (type == TYPE_IP6 && end - ip >= IP6_HEADER) {
+  if (type == TYPE_IP6 && room >= IP6_HEADER) {
     uint64_t sum = fold(ip + 8, 32);
-    if (by != FLOWS_BY_ADDRESSES && has_ports(ip[6]) && end - ip >= 44)
+    if (by != FLOWS_BY_ADDRESSES && has_hashed_ports(ip[6]) && room >= 44)
       sum ^= fold(ip + 40, 4);
     return hash_of(sum);
   }

@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "../../native/api.h"
+#include "../wire/ports.h"
+#include "../wire/vlan_tags.h"
 #include "../wire/wire.h"
 #include "rules.h"
 
-enum {
-  MOST_TAGS = 2, FRAGMENT = 0x1fff
-};
+enum { MOST_TAGS = 2, FRAGMENT = 0x1fff };
 
 /* What rules look at. */
 struct fields {
@@ -32,12 +32,11 @@ static void read_ip4(struct fields *f, const uint8_t *ip, uint32_t bytes)
     return;
   uint32_t header = (ip[0] & 15) * 4;
   f->is_ip4 = true;
-  f->proto = ip[9];
-  f->src_ip = get32(ip + 12);
-  f->dst_ip = get32(ip + 16);
-  bool has_ports = f->proto == IPPROTO_UDP || f->proto == IPPROTO_TCP ||
-                   f->proto == IPPROTO_SCTP;
-  if (!has_ports || (get16(ip + 6) & FRAGMENT) || bytes < header + 4)
+  f->proto = ip[IP4_PROTOCOL];
+  f->src_ip = get32(ip + IP4_ADDRESSES);
+  f->dst_ip = get32(ip + IP4_ADDRESSES + 4);
+  if (!has_hashed_ports(f->proto) || (get16(ip + IP4_FRAGMENT) & FRAGMENT) ||
+      bytes < header + PORTS_BYTES)
     return;
   f->src_port = get16(ip + header);
   f->dst_port = get16(ip + header + 2);
@@ -48,18 +47,11 @@ static void read_ip4(struct fields *f, const uint8_t *ip, uint32_t bytes)
 static void read_fields(struct fields *f, const struct packet *p)
 {
   const uint8_t *frame = p->buf_addr + p->data_off;
-  uint32_t at = MAC_ADDRESSES, length = p->length;
+  uint32_t at = 0;
   memset(f, 0, sizeof *f);
-  if (length < ETHERNET_HEADER)
-    return;
-  f->type = get16(frame + at);
-  for (int tags = 0; tags < MOST_TAGS && is_vlan_type(f->type) &&
-                     length >= at + VLAN_TAG + 2; tags++) {
-    at += VLAN_TAG;
-    f->type = get16(frame + at);
-  }
+  f->type = ethernet_type(frame, p->length, MOST_TAGS, &at);
   if (f->type == TYPE_IP4)
-    read_ip4(f, frame + at + 2, length - at - 2);
+    read_ip4(f, frame + at, p->length - at);
 }
 
 static bool five_tuple_holds(const struct pg_rule *r, const struct fields *f)

@@ -7,26 +7,10 @@
 #include <netinet/in.h>
 
 #include "../wire/ip4_options.h"
+#include "../wire/ip6_extensions.h"
+#include "../wire/vlan_tags.h"
 #include "../wire/wire.h"
 #include "transport.h"
-
-enum { EXTENSION_LEAST = 8, TAGS_MOST = 4 };
-
-/* The EtherType behind the VLAN tags, and at `at` what it is of; 0: a short frame. */
-uint32_t pg_ethernet_type(const uint8_t *frame, uint32_t n, uint32_t *at)
-{
-  if (n < ETHERNET_HEADER)
-    return 0;
-  uint32_t type = get16(frame + MAC_ADDRESSES);
-  *at = ETHERNET_HEADER;
-  for (int tags = 0; is_vlan_type(type); tags++) {
-    if (tags == TAGS_MOST || n < *at + VLAN_TAG)
-      return 0;
-    type = get16(frame + *at + 2);
-    *at += VLAN_TAG;
-  }
-  return type;
-}
 
 static void end_at(struct transport *t, uint32_t end, uint32_t n)
 {
@@ -50,14 +34,6 @@ static bool ip4(struct transport *t, const uint8_t *data, uint32_t n)
   return true;
 }
 
-static bool is_extension(uint8_t protocol)
-{
-  return protocol == IPPROTO_HOPOPTS || protocol == IPPROTO_ROUTING ||
-         protocol == IPPROTO_DSTOPTS || protocol == IPPROTO_FRAGMENT ||
-         protocol == IPPROTO_AH;
-}
-
-/* RFC 8200, section 4; RFC 4302, section 2.2. */
 static bool ip6(struct transport *t, const uint8_t *data, uint32_t n)
 {
   const uint8_t *ip = data + t->ip;
@@ -65,23 +41,19 @@ static bool ip6(struct transport *t, const uint8_t *data, uint32_t n)
   end_at(t, payload > 0 ? t->ip + IP6_HEADER + payload : n, n);
   t->protocol = ip[IP6_NEXT];
   t->l4 = t->ip + IP6_HEADER;
-  while (is_extension(t->protocol) && t->offset == 0) {
-    if (t->end < t->l4 + EXTENSION_LEAST)
+  while (ip6_is_extension(t->protocol) && t->offset == 0) {
+    if (t->end < t->l4 + IP6_EXTENSION_LEAST)
       return true;
     const uint8_t *header = data + t->l4;
-    uint32_t length = (header[1] + 1) * 8;
     if (t->protocol == IPPROTO_FRAGMENT) {
-      uint32_t fragment = get16(header + 2);
+      uint32_t fragment = get16(header + IP6_FRAGMENT_FIELD);
       t->offset = fragment & 0xfff8;
       t->fragment = fragment & 0xfff9;
-      length = EXTENSION_LEAST;
-    } else if (t->protocol == IPPROTO_AH) {
-      length = (header[1] + 2) * 4;
     } else if (t->protocol == IPPROTO_ROUTING && header[3] > 0) {
       t->routed = true;
     }
+    t->l4 += ip6_extension_length(t->protocol, header);
     t->protocol = header[0];
-    t->l4 += length;
   }
   return true;
 }
@@ -102,7 +74,7 @@ bool pg_transport_ip(struct transport *t, const uint8_t *data, uint32_t n, uint3
 /* Of an Ethernet frame; false: it has no whole IP header behind its tags. */
 bool pg_transport(struct transport *t, const uint8_t *frame, uint32_t n)
 {
-  uint32_t at, type = pg_ethernet_type(frame, n, &at);
+  uint32_t at = 0, type = ethernet_type(frame, n, TRANSPORT_TAGS, &at);
   return (type == TYPE_IP4 || type == TYPE_IP6) && pg_transport_ip(t, frame, n, at) &&
          t->version == (type == TYPE_IP4 ? 4 : 6);
 }

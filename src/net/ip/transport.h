@@ -20,7 +20,8 @@ struct transport {
   bool routed;               /* a source route: the pseudo header has its last address */
 };
 
+enum { TRANSPORT_TAGS = 4 };  /* VLAN tags before the IP header, at most */
+
 /* transport.c */
 bool pg_transport(struct transport *t, const uint8_t *frame, uint32_t n);
 bool pg_transport_ip(struct transport *t, const uint8_t *data, uint32_t n, uint32_t at);
-uint32_t pg_ethernet_type(const uint8_t *frame, uint32_t n, uint32_t *at);

@@ -13,12 +13,12 @@
 #include "../../native/api.h"
 #include "../flow/find.h"
 #include "../ip/transport.h"
+#include "../wire/ports.h"
 #include "../wire/wire.h"
 #include "metering.h"
 
 enum {
   AHEAD = 8,                 /* packets that the memory is asked for */
-  PORTS = 4,                 /* bytes */
   NS_PER_MS = 1000000,
   VLAN_NUMBER = 0xfff
 };
@@ -92,13 +92,6 @@ static void write_key(struct meter_key *key, const uint8_t *ip, struct rest rest
   memcpy(key, word, sizeof word);
 }
 
-static bool has_ports(uint8_t protocol)
-{
-  return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP ||
-         protocol == IPPROTO_SCTP || protocol == IPPROTO_DCCP ||
-         protocol == IPPROTO_UDPLITE;
-}
-
 /* Ports, the source's below, or ICMP's type and code; and the TCP flags. */
 static uint32_t read_ports(struct meter *m, const uint8_t *data, const struct transport *t,
                            uint8_t *flags)
@@ -111,7 +104,7 @@ static uint32_t read_ports(struct meter *m, const uint8_t *data, const struct tr
     m->fragments++;
     return 0;
   }
-  if (t->end < t->l4 + PORTS) {
+  if (t->end < t->l4 + PORTS_BYTES) {
     m->cut++;
     return 0;
   }
