@@ -19,6 +19,14 @@ from test_keep import CHUNKS, NAT, Net, environment, pass_on  # noqa: F401 (a fi
 
 QUIET = "RatedSource(RATE 10) -> Discard"
 WINDOW = 200  # packets
+BAD_AT_ITS_TURN = """
+local Bad = {}
+function Bad:new() return setmetatable({}, {__index = Bad}) end
+function Bad:begin() require("core.failure").raise("the file is taken") end
+local c = config.new()
+config.app(c, "bad", Bad)
+engine.configure(c)
+engine.main()"""
 
 # <linux/if_packet.h>, and a port's ring: bytes of a block, blocks, bytes of a frame, frames
 SOL_PACKET, PACKET_RX_RING, PACKET_VERSION, TPACKET_V2 = 263, 5, 10, 1
@@ -203,14 +211,7 @@ def test_what_fails_as_it_takes_over_is_taken_back(environment, tmp_path):  # no
                                      env=environment) as first:
         first.wait_for_engine()
         graph = tmp_path / "graph.lua"
-        graph.write_text("""
-            local Bad = {}
-            function Bad:new() return setmetatable({}, {__index = Bad}) end
-            function Bad:begin() require("core.failure").raise("the file is taken") end
-            local c = config.new()
-            config.app(c, "bad", Bad)
-            engine.configure(c)
-            engine.main()""")
+        graph.write_text(BAD_AT_ITS_TURN)
         wrong = run(PERIGEE, "upgrade", "x", "--", "run", graph, env=environment)
         assert wrong.returncode == 1
         found = re.search(r"the new process failed as it took over: it ended with the status 1; "

@@ -11,7 +11,7 @@ local file_lock = {}
 
 ffi.cdef "int flock(int fd, int operation);"
 
-local SHARED, EXCLUSIVE, AT_ONCE = 1, 2, 4 -- <sys/file.h>
+local SHARED, EXCLUSIVE, AT_ONCE, RELEASE = 1, 2, 4, 8 -- <sys/file.h>
 local PAUSE_S = 0.005
 
 --- A descriptor of the file or folder `path`, to be locked; nil if it can't be opened.
@@ -28,6 +28,13 @@ end
 --- one write.
 function file_lock.wait(fd)
   while ffi.C.flock(fd, EXCLUSIVE) ~= 0 do end -- but for signals it succeeds
+end
+
+--- Let go of the lock, also where processes that were forked have `fd`, too; it is
+--- closed here.
+function file_lock.release(fd)
+  ffi.C.flock(fd, RELEASE)
+  unistd.close(fd)
 end
 
 --- Has any process locked `path`? True if that can't be known.

@@ -124,6 +124,7 @@ function keep.use(text)
     memory.watch(name)
     sweep(path)
     sweep(path .. HINTS)
+    standby.sweep(keep.folder(), name)
     family.hand_over(path)
   end
   if fd and standby.take_turn(fd, name, begin, keep.folder()) then return end

@@ -5,6 +5,8 @@
 -- takes a tenth of a second. Of several that wait the lock chooses one.
 
 local C = require("core.native")
+local dirent = require("posix.dirent")
+local errno = require("posix.errno")
 local fcntl = require("posix.fcntl")
 local ffi = require("ffi")
 local failure = require("core.failure")
@@ -13,6 +15,7 @@ local log = require("core.lib.log")
 local main = require("core.main")
 local outside = require("core.outside.visitors")
 local owner = require("core.shm.owner")
+local passed = require("core.declare")("native/passed.h")
 local patience = require("core.lib.patience")
 local poll = require("posix.poll").poll
 local pool = require("core.pool")
@@ -144,6 +147,26 @@ function M.next(next_path)
   local text = file and file:read("*l")
   if file then file:close() end
   return text and owner.named(text)
+end
+
+-- Does nobody listen at the socket any more? (A process of another pid namespace may.)
+local function is_left(path)
+  local fd = passed.pg_passed_connect(path, 0)
+  local reason = ffi.errno()
+  if fd >= 0 then unistd.close(fd) end
+  return fd < 0 and reason == errno.ECONNREFUSED
+end
+
+--- Remove what processes that were killed have left of upgrades of the name.
+function M.sweep(folder, name)
+  local next_path = M.next_path(folder, name)
+  if not M.next(next_path) then os.remove(next_path) end
+  local others = "^%." .. name:gsub("%p", "%%%0") .. "%.%d+%.passed$"
+  local listed, all = pcall(dirent.dir, folder)
+  for _, file in ipairs(listed and all or {}) do
+    local path = folder .. "/" .. file
+    if file:match(others) and is_left(path) then os.remove(path) end
+  end
 end
 
 -- Is another process that waits to go first?

@@ -7,6 +7,7 @@ local errno = require("posix.errno")
 local failure = require("core.failure")
 local fcntl = require("posix.fcntl")
 local ffi = require("ffi")
+local owner = require("core.shm.owner")
 local process = require("core.lib.process")
 local stdlib = require("posix.stdlib")
 local unistd = require("posix.unistd")
@@ -16,6 +17,8 @@ local other = {}
 
 ffi.cdef "int setns(int fd, int kind);"
 local NEW_NET = 0x40000000 -- CLONE_NEWNET, <linux/sched.h>
+
+local GONE = " %(deleted%)$" -- behind a program's path, in /proc
 
 local function proc(pid, name) return ("/proc/%s/%s"):format(pid, name) end
 
@@ -41,7 +44,7 @@ end
 local function program_of(pid, name)
   local path = link(pid, "exe")
   if name and name:sub(1, 1) == "/" and unistd.access(path) ~= 0
-    and not path:find(" %(deleted%)$") and unistd.access(name, "x") == 0 then
+    and not path:find(GONE) and unistd.access(name, "x") == 0 then
     return name
   end
   return path
@@ -66,6 +69,15 @@ end
 function other.with_arguments(before, arguments)
   return {exe = link("self", "exe"), cwd = before.cwd,
     words = {before.words[1], unpack(arguments)}}
+end
+
+--- The command with a program that is there: a newer version of the old one's, if that
+--- was replaced or removed since it was started; else this one.
+function other.still_there(command)
+  local exe = command.exe:gsub(GONE, "")
+  if exe == command.exe then return command end
+  if unistd.access(exe, "x") ~= 0 then exe = link("self", "exe") end
+  return {exe = exe, cwd = command.cwd, words = command.words}
 end
 
 --- The same command with --standby.
@@ -135,10 +147,23 @@ function other.start(command, place)
   unistd._exit(127)
 end
 
---- The exit status of a process that start() has started, or nil: it runs.
-function other.status(pid)
-  local found, _, status = wait.wait(pid, wait.WNOHANG)
-  return found == pid and status or nil
+-- Is there no process of that number, or has it ended, and nobody has asked how?
+local function is_gone(pid)
+  local stat = io.open(proc(pid, "stat"))
+  local state = stat and stat:read("*a"):match("^.*%) (%a)")
+  if stat then stat:close() end
+  return owner.no_process(pid) or state == "Z" or state == "X"
+end
+
+--- How a process that start() has started has ended, for a sentence; nil: it runs. Also
+--- in a fork of the one that has started it, which sees only that it has ended.
+function other.ended(pid)
+  local found, how, status = wait.wait(pid, wait.WNOHANG)
+  if found == pid then
+    return how == "exited" and "it ended with the status " .. status
+      or ("it was killed by the signal %d"):format(status)
+  end
+  return not found and is_gone(pid) and "it has ended" or nil
 end
 
 return other

@@ -10,22 +10,34 @@ local previous = {}
 
 local function path_of(name) return ("%s/.%s.before"):format(keep.folder(), name) end
 
+--- What is noted, as put() takes it: a text, or nil.
+function previous.text(name)
+  local file = io.open(path_of(name), "rb")
+  local text = file and file:read("*a")
+  if file then file:close() end
+  return text
+end
+
+--- Note what text() has returned.
+function previous.put(name, text)
+  if not text then return os.remove(path_of(name)) end
+  local file = atomic_file.open(path_of(name), true)
+  file:put(text)
+  file:finish()
+end
+
 --- Note the command.
 function previous.write(name, command)
-  local file = atomic_file.open(path_of(name), true)
-  for _, word in ipairs{command.exe, command.cwd, unpack(command.words)} do
-    file:put(word .. "\0")
-  end
-  file:finish()
+  local words = {command.exe, command.cwd, unpack(command.words)}
+  previous.put(name, table.concat(words, "\0") .. "\0")
 end
 
 --- The command, or nil.
 function previous.read(name)
-  local file = io.open(path_of(name), "rb")
-  if not file then return nil end
   local list = {}
-  for word in file:read("*a"):gmatch("([^%z]*)%z") do list[#list + 1] = word end
-  file:close()
+  for word in (previous.text(name) or ""):gmatch("([^%z]*)%z") do
+    list[#list + 1] = word
+  end
   if #list < 3 then return nil end
   local command = {exe = table.remove(list, 1), cwd = table.remove(list, 1),
     words = list}
