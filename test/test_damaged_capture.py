@@ -2,7 +2,9 @@
 """A capture file that is cut off: what was read before the cut arrives, then the program
 says what is wrong, once."""
 
+import gzip
 import os
+import subprocess
 
 import pytest
 from scapy.all import IP, UDP, Ether, Raw, rdpcap, wrpcap
@@ -59,3 +61,45 @@ def test_echo_sends_what_was_read(words, cut, tmp_path):
     written = tmp_path / "out.pcap"
     result = run(PERIGEE, "echo", *words, f"pcap:rx={cut},tx={written}", timeout=60)
     assert_all_arrived(result, written)
+
+
+COUNTED = "c :: Counter -> Discard; DriverManager(pause, print c.count)"
+
+
+@pytest.mark.parametrize("program, status", [("gzip", 1), ("bzip2", 2), ("xz", 1),
+                                             ("zstd", 1)])
+def test_a_cut_compressed_file_is_told(program, status, cut, tmp_path):
+    """By its own name; its last four bytes are missing, and so no packet of some."""
+    whole = tmp_path / "whole.pcap"
+    whole.write_bytes(cut.read_bytes()[:-48])  # without the half of a packet
+    packed = subprocess.run([program, "-c", whole], capture_output=True, check=True).stdout
+    path = tmp_path / f"a'b.{program}"
+    for content, expected in (packed, 0), (packed[:-4], 1), (packed[:60], 1):
+        path.write_bytes(content)
+        result = run(PERIGEE, "click", "-e", f'FromDump("{path}", STOP true) -> {COUNTED}')
+        assert result.returncode == expected, result.stderr
+        if expected:
+            whole_packets = f"{path}: the compressed data are cut or damaged: {program} " \
+                f"ends with exit status {status}\n"
+            assert whole_packets in result.stderr or f"{path} ends in the middle of packet" \
+                in result.stderr
+            assert "/proc" not in result.stderr
+        else:
+            assert (result.stdout, result.stderr) == (f"{WHOLE}\n", "")
+
+
+def test_who_stops_before_the_end_finds_no_damage(cut, tmp_path):
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(cut.read_bytes() + bytes(2 ** 22)))
+    result = run(PERIGEE, "click", "-e", f"FromDump({path}, END_AFTER 0, STOP true)"
+                 f" -> {COUNTED}")
+    assert (result.returncode, result.stderr) == (0, ""), result
+
+
+@pytest.mark.parametrize("element", ["FromIPSummaryDump", "FromTcpdump"])
+def test_a_cut_compressed_dump_is_told(element, tmp_path):
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(b"!data src dst\n" + b"10.0.0.1 10.0.0.2\n" * 500)[:-4])
+    result = run(PERIGEE, "click", "-e", f"{element}({path}, STOP true) -> {COUNTED}")
+    assert result.returncode == 1, result
+    assert f"{path}: the compressed data are cut or damaged: gzip ends" in result.stderr

@@ -2,11 +2,9 @@
 -- Functions of Lua's library as they are in Lua 5.2, and so in Snabb's LuaJIT, where
 -- Debian's has Lua 5.1's: up to Debian 13; later ones are built with Lua 5.2's, too.
 
+local C = require("core.native")
 local ffi = require("ffi")
 local luajit = require("core.luajit")
-
-ffi.cdef "int snabb_closed_status(void);" -- snabb/native/pclose.c
-local C = ffi.C
 
 local library = {}
 
@@ -53,10 +51,10 @@ end
 -- file:close(): of a pipe, what became of its command.
 local function closing(close)
   return function (...)
-    C.snabb_closed_status()
+    C.pg_closed_status()
     local all, why = called(close, ...)
     if not all then luajit.fail(why) end
-    local status = C.snabb_closed_status()
+    local status = C.pg_closed_status()
     if not all[2] or status == -1 then return unpack(all, 2, all.n) end
     return result(status)
   end

@@ -294,6 +294,7 @@ double pg_cpu_seconds(void);
 void pg_sleep(double seconds);
 void pg_note_failure(void);
 void pg_forget_failure(void);
+int pg_closed_status(void); /* workarounds/children.c */
 bool pg_has_failed(void);
 
 /* wait.c */

@@ -3,33 +3,60 @@
 -- and compressed files are read through the programs that know them.
 
 local files = require("core.lib.files")
+local process = require("core.lib.process")
+local stdio = require("posix.stdio")
 
 local compressed = {}
 
 local PROGRAMS = {
   ["\031\139"] = "gzip", ["BZ"] = "bzip2", ["\040\181"] = "zstd", ["\253\055"] = "xz",
 }
+local NOT_FOUND = 127 -- exit status of a shell (POSIX.1-2017, XCU 2.8.2)
+
+local Unpacking = {}
+Unpacking.__index = Unpacking
 
 local function quoted(path) return "'" .. path:gsub("'", "'\\''") .. "'" end
 
---- The path at which the content of the file `name` can be read; for compressed files
---- then nil, and what is to be closed after that. Or nil and why it can't be read.
-function compressed.path(name)
-  if name == "-" then return "/dev/stdin" end
+--- The file `name`, open to be read, and for a compressed one what reads it: its `pipe`
+--- has the content, and its close() closes both. Nil and why it can't be read.
+function compressed.open(name)
   local file, problem = io.open(name, "rb")
   if not file then return nil, problem end
-  local program = PROGRAMS[file:read(2) or ""]
+  local program = PROGRAMS[files.keep(file):read(2) or ""]
   if not program then
-    file:close()
-    return name
+    file:seek("set", 0)
+    return file
   end
-  files.keep(file)
-  local pipe = io.popen(("exec %s -dc < %s"):format(program, quoted(name)))
-  local function close()
-    pipe:close()
-    file:close()
+  local pipe = io.popen(("exec %s -dc < %s 2>/dev/null"):format(program, quoted(name)))
+  return file, setmetatable({name = name, program = program, file = file, pipe = pipe},
+                            Unpacking)
+end
+
+--- Close it. Nil; or, if all was read (`at_end`), why that isn't the whole content.
+function Unpacking:close(at_end)
+  local ok, status = process.close(self.pipe)
+  self.file:close()
+  if ok or not at_end then return nil end
+  if status == NOT_FOUND then
+    return ("can't read %s: the program %s isn't installed"):format(self.name,
+      self.program)
   end
-  return "/proc/self/fd/" .. require("posix.stdio").fileno(pipe), nil, {close = close}
+  return ("%s: the compressed data are cut or damaged: %s ends with %s"):format(
+    self.name, self.program, status and "exit status " .. status or "a signal")
+end
+
+--- The path at which the content of the file `name` can be read, and for a compressed
+--- one what is to be closed after that (as of open()). Or nil and why it can't be read.
+function compressed.path(name)
+  if name == "-" then return "/dev/stdin" end
+  local file, unpacking = compressed.open(name)
+  if not file then return nil, unpacking end
+  if unpacking then
+    return "/proc/self/fd/" .. stdio.fileno(unpacking.pipe), unpacking
+  end
+  file:close()
+  return name
 end
 
 --- The path to write to under the name `name`.

@@ -206,6 +206,30 @@ echo
     os.remove(name .. ".gz")
     assert.is_nil(Lines.open(name))
   end)
+
+  it("says that a packed file is cut, wherever it is", function ()
+    local name = os.tmpname()
+    local file = io.open(name, "w")
+    for i = 1, 50 do file:write(("10.0.0.%d 10.1.2.3 %d\n"):format(i, i * i)) end
+    file:close()
+    for _, way in ipairs{{"gzip", 30}, {"bzip2", 60}, {"xz", 60}} do
+      local packed = io.popen(way[1] .. " -c " .. name):read("*a")
+      for cut = way[2], #packed, 17 do
+        file = io.open(name .. ".z", "wb")
+        file:write(packed:sub(1, cut - 1))
+        file:close()
+        local lines = Lines.open(name .. ".z")
+        while lines:peek() do lines:next() end
+        local _, problem = lines:next()
+        assert.equal(name .. ".z: the compressed data are cut or damaged: " .. way[1]
+          .. " ends with exit status " .. (way[1] == "bzip2" and 2 or 1), problem)
+        assert.is_nil((lines:next()))
+        lines:close()
+      end
+    end
+    os.remove(name)
+    os.remove(name .. ".z")
+  end)
 end)
 
 describe("a packet that is wrong", function ()

@@ -3,6 +3,7 @@
 -- records, which begin behind the line "!binary": four bytes with the length (and, as
 -- the highest bit, whether it is a line of text), and the rest.
 
+local compressed = require("click.devices.compressed")
 local files = require("core.lib.files")
 
 local Lines = {}
@@ -10,33 +11,17 @@ Lines.__index = Lines
 
 local RECORD_MOST = 2 ^ 20 -- bytes; a packet's are 65,535
 
-local UNPACKERS = {{"\31\139", "zcat"}, {"BZh", "bzcat"}}
-
--- The command whose output is the file's content, if it is compressed.
-local function unpacker(file)
-  local magic = file:read(3) or ""
-  file:seek("set", 0)
-  for _, entry in ipairs(UNPACKERS) do
-    if magic:sub(1, #entry[1]) == entry[1] then return entry[2] end
-  end
-end
-
--- What is to be read; then the compressed file itself, if it is one.
-local function open(name)
-  if name == "-" then return io.stdin end
-  local file, problem = io.open(name, "rb")
-  if not file then return nil, problem end
-  local command = unpacker(files.keep(file))
-  if not command then return file end
-  return io.popen(("%s '%s'"):format(command, (name:gsub("'", "'\\''"))), "r"), file
-end
-
 --- Open `name` ("-": standard input); nil and a reason if that can't be done.
 function Lines.open(name)
-  local file, packed = open(name)
-  if not file then return nil, packed end
-  local title = name == "-" and "<stdin>" or name
-  return setmetatable({name = title, file = file, packed = packed, number = 0}, Lines)
+  local file, unpacking
+  if name == "-" then
+    file, name = io.stdin, "<stdin>"
+  else
+    file, unpacking = compressed.open(name)
+    if not file then return nil, unpacking end
+  end
+  return setmetatable({name = name, file = unpacking and unpacking.pipe or file,
+                       unpacking = unpacking, number = 0}, Lines)
 end
 
 --- The lines of a text.
@@ -66,15 +51,19 @@ function Lines:next()
     local line = self.peeked
     self.peeked = nil
     return line, false
+  elseif self.problem then
+    local problem = self.problem
+    self.problem = nil
+    return nil, problem
   end
   self.number = self.number + 1
   if not self.binary then
     local line, problem = take_line(self)
-    if problem then return nil, problem end
-    return line and line:gsub("\r$", ""), false
+    if not line then return nil, problem or self:at_end() end
+    return line:gsub("\r$", ""), false
   end
   local head = take_bytes(self, 4)
-  if not head then return nil end
+  if not head then return nil, self:at_end() end
   if #head < 4 then return nil, "the last binary record is cut off" end
   local a, b, c, d = head:byte(1, 4)
   local length = ((a % 128 * 256 + b) * 256 + c) * 256 + d
@@ -90,9 +79,13 @@ end
 
 --- The next line, which next() will give again.
 function Lines:peek()
-  self.peeked = self:next()
+  self.peeked, self.problem = self:next()
+  self.problem = not self.peeked and self.problem or nil
   return self.peeked
 end
+
+-- What was compressed may end too early: then why.
+function Lines:at_end() return self.unpacking and self:close(true) end
 
 --- What follows is binary.
 function Lines:begin_binary()
@@ -129,11 +122,20 @@ function Lines:size()
   return size, at
 end
 
-function Lines:close()
-  if self.file then self.ended = {self:size()} end
-  if self.file and self.file ~= io.stdin then self.file:close() end
-  if self.packed then self.packed:close() end
-  self.packed, self.file, self.text, self.at = nil, nil, "", 1
+--- Close it, if it isn't yet. What was compressed and was read to its end (`at_end`)
+--- may not be all: then it says why.
+function Lines:close(at_end)
+  local problem
+  if self.file then
+    self.ended = {self:size()}
+    if self.unpacking then
+      problem = self.unpacking:close(at_end)
+    elseif self.file ~= io.stdin then
+      self.file:close()
+    end
+  end
+  self.unpacking, self.file, self.text, self.at = nil, nil, "", 1
+  return problem
 end
 
 return Lines

@@ -74,6 +74,16 @@ function process.succeeds(command)
   return status == 0 or status == true, code
 end
 
+--- Close what io.popen() gave: does its command end with exit status 0, and else with
+--- which (nil: a signal ended it)?
+function process.close(pipe)
+  C.pg_closed_status()
+  local ok, how, code = pipe:close()
+  local status = C.pg_closed_status()
+  if status == -1 then return ok == true, how == "exit" and code or nil end
+  return status == 0, status % 128 == 0 and math.floor(status / 256) or nil
+end
+
 --- Keep LuaJIT from moving loads and stores across this call (any C call does that).
 function process.compiler_barrier()
   C.abs(0)

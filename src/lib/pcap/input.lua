@@ -37,8 +37,9 @@ local function close_guard(guard)
   end
 end
 
---- Open the file `path` to read it. Raises a failure when it can't be opened.
-function M.open(path)
+--- Open the file `path` to read it; sentences call it `name` (nil: that). Raises a
+--- failure when it can't be opened.
+function M.open(path, name)
   local flags = fcntl.O_RDONLY + fcntl.O_CLOEXEC
   local fd, err = fcntl.open(path, flags)
   if not fd then
@@ -54,7 +55,7 @@ function M.open(path)
   end
   local window = ffi.new("uint8_t[?]", WINDOW)
   return setmetatable({
-    path = path,
+    path = name or path,
     source = source, -- of what is compressed
     guard = ffi.gc(guard_t(fd), close_guard),
     window = window,

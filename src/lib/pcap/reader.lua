@@ -45,12 +45,12 @@ end
 
 --- Open the savefile `path`. Raises a failure when it can't be read, is neither
 --- pcap nor pcapng, or isn't of Ethernet, unless `options.any_link` (then its
---- interfaces are of the same link type). The result's fields: `path`, `format` ("pcap"
---- or "pcapng"), `linktype` (as in the file; nil if it doesn't say before its first
---- packet), and for pcap `resolution` ("us" or "ns") and `swap` (written in the other
---- byte order).
+--- interfaces are of the same link type). Sentences call it `options.name`, if there
+--- is one. The result's fields: `path`, `format` ("pcap" or "pcapng"), `linktype` (as
+--- in the file; nil if it doesn't say before its first packet), and for pcap
+--- `resolution` ("us" or "ns") and `swap` (written in the other byte order).
 function M.open(path, options)
-  local file = input.open(path)
+  local file = input.open(path, options and options.name)
   local ok, records = pcall(choose, file, options and options.any_link)
   if not ok then
     file:close()

@@ -119,6 +119,24 @@ FILE *popen(const char *command, const char *mode)
   return LIBC(popen)(command, mode);
 }
 
+/* Lua 5.1's file:close() keeps the command's exit status to itself. */
+static _Thread_local int closed = -1;
+
+int pclose(FILE *file)
+{
+  closed = LIBC(pclose)(file);
+  return closed;
+}
+
+/* The status, as waitpid()'s, of what this thread has closed since the last call; -1 if
+ * it has closed nothing. */
+int pg_closed_status(void)
+{
+  int status = closed;
+  closed = -1;
+  return status;
+}
+
 int execve(const char *path, char *const argv[], char *const environment[])
 {
   keep_descriptors();

@@ -13,6 +13,7 @@ local note = require("click.note")
 local opening = require("click.devices.compressed")
 local packet = require("core.packet")
 local reader = require("lib.pcap.reader")
+local stat = require("posix.sys.stat")
 
 local MAC, NETWORK = note.MAC_HEADER, note.NETWORK_HEADER
 local TIMESTAMP, EXTRA_LENGTH = note.TIMESTAMP, note.EXTRA_LENGTH
@@ -95,12 +96,12 @@ function FromDump:configure(a)
 end
 
 local function open(self)
-  local path, problem, pipe = opening.path(self.filename)
-  if not path then return nil, problem end
-  local file
-  file, problem = try(reader.open, path, {any_link = true})
-  if not file then return nil, problem end
-  self.file, self.pipe = file, pipe
+  local path, unpacking = opening.path(self.filename)
+  if not path then return nil, unpacking end
+  local options = {any_link = true, name = unpacking and self.filename}
+  local file, problem = try(reader.open, path, options)
+  if not file then return nil, unpacking and unpacking:close(true) or problem end
+  self.file, self.unpacking = file, unpacking
   self.layer = link_layers.usual(file.linktype or 1)
   return true
 end
@@ -124,10 +125,12 @@ function FromDump:initialize()
   if is_pushing(self) and self.active then self:schedule() end
 end
 
-local function close(self)
+-- Close the file. If all was read (`at_end`), why that isn't all of it; or nil.
+local function close(self, at_end)
   if self.file then self.file:close() end
-  if self.pipe then self.pipe:close() end
-  self.file, self.pipe = nil, nil
+  local problem = self.unpacking and self.unpacking:close(at_end)
+  self.file, self.unpacking = nil, nil
+  return problem
 end
 
 function FromDump:cleanup()
@@ -198,8 +201,8 @@ end
 
 -- No packet follows, for good.
 local function finish(self, problem)
+  problem = close(self, not problem) or problem
   if problem then self:failed_to(problem) end
-  close(self)
 end
 
 -- Have a packet at hand, unless the next ones aren't wanted. False at the end.
@@ -307,11 +310,9 @@ local function set_active(self, active)
 end
 
 local function size(self)
-  local file = self.filename ~= "-" and not self.pipe and io.open(self.filename, "rb")
-  if not file then return "-" end
-  local bytes = file:seek("end")
-  file:close()
-  return bytes or "-"
+  local is_plain = self.filename ~= "-" and not self.unpacking
+  local found = is_plain and stat.stat(self.filename)
+  return found and found.st_size or "-"
 end
 
 FromDump.handlers = {
