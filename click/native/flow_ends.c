@@ -24,7 +24,7 @@ bool pg_flow_ends(const struct packet *p, struct click_flow_ends *ends)
     return false;
   ends->sport = load16(v.l4);
   ends->dport = load16(v.l4 + 2);
-  if (ends->protocol == TCP && v.length > FLAGS)
+  if (ends->protocol == IPPROTO_TCP && v.length > FLAGS)
     ends->tcp_flags = v.l4[FLAGS];
   return true;
 }
@@ -51,7 +51,8 @@ static void change_sum(struct view *v, uint16_t change)
 {
   uint8_t protocol = v->ip->next_proto_id;
   int32_t sum = (int32_t)pg_checksum_at(protocol);
-  if (!v->first || (protocol != TCP && protocol != UDP) || v->length < sum + 2)
+  if (!v->first || (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP) ||
+      v->length < sum + 2)
     return;
   store16(v->l4 + sum, pg_changed_l4_sum(protocol, load16(v->l4 + sum), change));
 }

@@ -105,14 +105,14 @@ void pg_flow_manage_ahead(struct click_flow_manager *m, struct packet **packets,
 
 /* What core.cpus.distribute goes by: SCTP's ports, which are no part of an id, count
  * there, so its flows have no bucket; DCCP's don't. */
-enum { SCTP = 132, NO_BUCKET = FLOW_BUCKETS };
+enum { NO_BUCKET = FLOW_BUCKETS };
 
 static uint32_t bucket_of(const struct click_flow_id *id)
 {
-  if (id->protocol == SCTP)
+  if (id->protocol == IPPROTO_SCTP)
     return NO_BUCKET;
   uint32_t ports = 0;
-  if (id->protocol != DCCP)
+  if (id->protocol != IPPROTO_DCCP)
     memcpy(&ports, &id->sport, sizeof ports);
   return pg_bucket_of(pg_tuple_hash(id->source, id->destination, ports));
 }

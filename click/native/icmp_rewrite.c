@@ -3,6 +3,7 @@
  * Rewrites ICMP errors about packets that a rewriter has sent: the packet they quote
  * becomes what it was before, and they go to where it came from.
  */
+#include <netinet/in.h>
 #include <string.h>
 
 #include <rte_icmp.h>
@@ -15,9 +16,7 @@
 #include "flow_table.h"
 #include "ip.h"
 
-enum {
-  ICMP = 1, TCP = 6, UDP = 17, DCCP = 33, FRAGMENT = 0x1fff, ECHO = 8, ICMP_SUM = 2
-};
+enum { ECHO = 8, ICMP_SUM = 2 };
 
 /* The error and what it quotes; `left` are the bytes of its transport header. */
 struct quote {
@@ -38,7 +37,7 @@ static bool look(const struct packet *p, struct quote *q)
   header = (q->inner->version_ihl & 15) * 4;
   q->l4 = (uint8_t *)q->inner + header;
   q->left = end - l4 - ICMP_HEADER - header;
-  return q->outer->next_proto_id == ICMP && icmp4_is_error(q->icmp[0]) &&
+  return q->outer->next_proto_id == IPPROTO_ICMP && icmp4_is_error(q->icmp[0]) &&
          q->inner->version_ihl >> 4 == 4 && header >= (int32_t)sizeof *q->inner;
 }
 
@@ -59,13 +58,14 @@ static bool reply_key(const struct quote *q, struct click_flow_key *key)
 {
   uint8_t protocol = q->inner->next_proto_id;
   *key = (struct click_flow_key){q->inner->dst_addr, q->inner->src_addr, 0, 0};
-  if (q->inner->fragment_offset & rte_cpu_to_be_16(FRAGMENT))
+  if (q->inner->fragment_offset & rte_cpu_to_be_16(IP4_OFFSET))
     return false;
-  if (protocol == ICMP && q->left >= 6 && q->l4[0] == ECHO) {
+  if (protocol == IPPROTO_ICMP && q->left >= 6 && q->l4[0] == ECHO) {
     key->sport = load16(q->l4 + 4);
     return true;
   }
-  if ((protocol != TCP && protocol != UDP && protocol != DCCP) || q->left < 8)
+  if ((protocol != IPPROTO_TCP && protocol != IPPROTO_UDP && protocol != IPPROTO_DCCP) ||
+      q->left < 8)
     return false;
   key->sport = load16(q->l4 + 2);
   key->dport = load16(q->l4);
@@ -86,7 +86,7 @@ static uint16_t rewrite_l4(const struct quote *q, const struct click_flow_key *o
                            uint16_t addresses)
 {
   uint8_t protocol = q->inner->next_proto_id;
-  if (protocol == ICMP) {
+  if (protocol == IPPROTO_ICMP) {
     uint16_t change = put(q->l4 + 4, &own->dport, sizeof own->dport, 0);
     return change_sum(q->l4 + ICMP_SUM, protocol, change, change);
   }
@@ -94,7 +94,8 @@ static uint16_t rewrite_l4(const struct quote *q, const struct click_flow_key *o
   change = put(q->l4 + 2, &own->sport, sizeof own->sport, change);
   uint16_t outer = change;
   change = pg_add_change(change, 0, addresses);
-  bool sums = protocol == UDP || (protocol == TCP && q->left >= TCP_CHECKSUM + 2);
+  bool sums = protocol == IPPROTO_UDP ||
+              (protocol == IPPROTO_TCP && q->left >= TCP_CHECKSUM + 2);
   return sums ? change_sum(q->l4 + pg_checksum_at(protocol), protocol, change, outer)
               : outer;
 }

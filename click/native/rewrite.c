@@ -61,7 +61,8 @@ static void change_sum(uint8_t *at, uint16_t change)
 static void change_l4_sum(const struct view *v, uint16_t change)
 {
   uint8_t protocol = v->ip->next_proto_id, *at = v->l4 + pg_checksum_at(protocol);
-  if ((protocol == TCP && v->length >= TCP_SUM) || (protocol == UDP && v->length >= PORTS))
+  if ((protocol == IPPROTO_TCP && v->length >= TCP_SUM) ||
+      (protocol == IPPROTO_UDP && v->length >= PORTS))
     if (change != 0 && change != 0xffff)
       store16(at, pg_changed_l4_sum(protocol, load16(at), change));
 }
@@ -213,15 +214,15 @@ uint32_t pg_rewriter_find(const struct click_rewriter *r, uint8_t protocol,
   case REWRITE_SOURCE: key = words_of(given->source, 0); break;
   case REWRITE_ADDRESSES: key.ports = 0; break;
   case REWRITE_PING:
-    if (protocol != ICMP)
+    if (protocol != IPPROTO_ICMP)
       return 0;
     key.ports = ports_of_ping(given->sport, reply);
     break;
   default:
     if (r->tcp >= 0 && r->other >= 0) {
-      if (protocol != TCP && protocol != UDP)
+      if (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP)
         return 0;
-      kind = protocol == TCP ? r->tcp : r->other;
+      kind = protocol == IPPROTO_TCP ? r->tcp : r->other;
     } else if (r->tcp >= 0) {
       kind = r->tcp;
     }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <netinet/in.h>
 #include <string.h>
 
 #include <rte_byteorder.h>
@@ -16,10 +17,9 @@
 #include "ip.h"
 
 enum {
-  TCP = 6, UDP = 17, ICMP = 1, DCCP = 33, PING_REQUEST = 8, PING_REPLY = 0,
+  PING_REQUEST = 8, PING_REPLY = 0,
   PORTS = 8,      /* bytes behind the IP header that a packet with ports has */
-  PING = 6,       /* and one with an identifier */
-  FRAGMENT = 0x1fff
+  PING = 6        /* and one with an identifier */
 };
 
 /* A packet's headers; `length` is that of the transport header and what follows. */
@@ -41,20 +41,20 @@ static inline bool look(const struct packet *p, struct view *v)
     l4 = net + (v->ip->version_ihl & 15) * 4;
   v->l4 = p->buf_addr + l4;
   v->length = end - l4;
-  v->first = !(v->ip->fragment_offset & rte_cpu_to_be_16(FRAGMENT));
+  v->first = !(v->ip->fragment_offset & rte_cpu_to_be_16(IP4_OFFSET));
   return true;
 }
 
 static inline bool has_ports(const struct view *v)
 {
   uint8_t protocol = v->ip->next_proto_id;
-  return (protocol == TCP || protocol == UDP || protocol == DCCP) && v->first &&
-         v->length >= PORTS;
+  return (protocol == IPPROTO_TCP || protocol == IPPROTO_UDP ||
+          protocol == IPPROTO_DCCP) && v->first && v->length >= PORTS;
 }
 
 static inline bool is_ping(const struct view *v)
 {
-  return v->ip->next_proto_id == ICMP && v->first && v->length >= PING &&
+  return v->ip->next_proto_id == IPPROTO_ICMP && v->first && v->length >= PING &&
          (v->l4[0] == PING_REQUEST || v->l4[0] == PING_REPLY);
 }
 
@@ -95,8 +95,8 @@ static __rte_always_inline int32_t key_of(const struct click_rewriter *r,
     memcpy(&key->ports, v->l4, sizeof key->ports);
     if (r->tcp < 0)
       return r->other;
-    if (v->ip->next_proto_id == TCP)
+    if (v->ip->next_proto_id == IPPROTO_TCP)
       return r->tcp;
-    return v->ip->next_proto_id == UDP ? r->other : -1;
+    return v->ip->next_proto_id == IPPROTO_UDP ? r->other : -1;
   }
 }

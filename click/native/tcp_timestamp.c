@@ -23,7 +23,7 @@ static uint32_t find(const uint8_t *tcp, int32_t length)
 bool pg_tcp_timestamp(const struct packet *p, struct click_tcp_timestamp *t)
 {
   struct view v;
-  if (!look(p, &v) || v.ip->version_ihl >> 4 != 4 || v.ip->next_proto_id != TCP ||
+  if (!look(p, &v) || v.ip->version_ihl >> 4 != 4 || v.ip->next_proto_id != IPPROTO_TCP ||
       !v.first || v.length < TCP_HEADER)
     return false;
   t->at = find(v.l4, v.length);
@@ -54,7 +54,7 @@ void pg_tcp_set_timestamp(struct packet *p, const struct click_tcp_timestamp *t)
   struct view v;
   if (!look(p, &v))
     return;
-  uint8_t *at = v.l4 + t->at, *sum = v.l4 + pg_checksum_at(TCP);
+  uint8_t *at = v.l4 + t->at, *sum = v.l4 + pg_checksum_at(IPPROTO_TCP);
   bool odd = t->at & 1;
   uint16_t change = put(at, t->value, odd, 0);
   change = put(at + sizeof t->value, t->echo, odd, change);

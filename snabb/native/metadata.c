@@ -69,7 +69,7 @@ static void read_ip6(struct metadata *m, struct packet *p, uint8_t *l3, uint32_t
 static void read_ip4(struct metadata *m, const uint8_t *l3)
 {
   m->total_length = get16(l3 + 2);
-  m->frag_offset = get16(l3 + 6) & 0x1fff;
+  m->frag_offset = get16(l3 + IP4_FRAGMENT) & IP4_OFFSET;
   m->proto = l3[9];
   m->l4_offset = m->l3_offset + (l3[0] & 15) * 4;
 }
@@ -154,7 +154,8 @@ static uint16_t flow_hash(const struct metadata *m, const struct packet *p,
     return 0;
   uint8_t key[32 + PORTS_BYTES + 1] = {0};
   memcpy(key, m->l3 + at, addresses);
-  if (has_hashed_ports(m->proto) && m->frag_offset == 0 && p->length >= m->l4_offset + PORTS_BYTES)
+  if (has_hashed_ports(m->proto) && m->frag_offset == 0 &&
+      p->length >= m->l4_offset + PORTS_BYTES)
     memcpy(key + addresses, m->l4, PORTS_BYTES);
   key[addresses + PORTS_BYTES] = m->proto;
   return pg_siphash(is_ip6 ? ip6 : ip4, key) >> 1;

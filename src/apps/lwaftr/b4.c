@@ -28,7 +28,7 @@ static inline bool is_plain(const struct lwaftr_path *path, const struct packet 
   const uint8_t *frame = data_of(p), *ip6 = frame + ETHERNET, *ip = ip6 + IP6;
   uint32_t n = (uint32_t)p->length - ETHERNET - IP6;
   if (p->length < ETHERNET + IP6 + IP4 + PORTS || get16(frame + 12) != TYPE_IP6 ||
-      ip6[6] != PROTOCOL_IP4 || get16(ip6 + 4) > n || n > path->mtu4)
+      ip6[6] != IPPROTO_IPIP || get16(ip6 + 4) > n || n > path->mtu4)
     return false;
   struct ip4_start start = ip4_start(ip);
   *source = ip4_source(&start);

@@ -14,7 +14,7 @@ static int32_t source_port(const uint8_t *ip, uint32_t n)
     return -PATH_INVALID;
   const uint8_t *next = ip + header;
   n -= header;
-  if (ip[9] != PROTOCOL_ICMP)
+  if (ip[9] != IPPROTO_ICMP)
     return n < PORTS ? -PATH_INVALID : (int32_t)get16(next);
   if (n < ICMP)
     return -PATH_INVALID;
@@ -32,9 +32,9 @@ static int32_t check(const struct lwaftr_path *path, const struct packet *p)
   if (n < IP6)
     return -PATH_INVALID;
   switch (ip6[6]) {
-  case PROTOCOL_IP4: return source_port(ip6 + IP6, n - IP6);
-  case PROTOCOL_FRAGMENT: return -PATH_FRAGMENT;
-  case PROTOCOL_ICMP6: return path->allow_icmp6 ? -PATH_ICMP6 : -PATH_ICMP_POLICY;
+  case IPPROTO_IPIP: return source_port(ip6 + IP6, n - IP6);
+  case IPPROTO_FRAGMENT: return -PATH_FRAGMENT;
+  case IPPROTO_ICMPV6: return path->allow_icmp6 ? -PATH_ICMP6 : -PATH_ICMP_POLICY;
   default: return -PATH_UNKNOWN_PROTOCOL;
   }
 }

@@ -34,9 +34,9 @@ static int32_t port_of(const struct lwaftr_path *path, const struct packet *p)
   uint32_t header = ip4_header(ip, n);
   if (header == 0)
     return -PATH_INVALID;
-  if (ip[9] == PROTOCOL_ICMP)
+  if (ip[9] == IPPROTO_ICMP)
     return icmp_port(path, ip, header);
-  if (get16(ip + 6) & MORE_OR_OFFSET)
+  if (get16(ip + IP4_FRAGMENT) & IP4_PART)
     return -PATH_FRAGMENT;
   if (n < header + PORTS)
     return -PATH_INVALID;
@@ -54,7 +54,7 @@ static int encapsulate(const struct lwaftr_path *path, struct packet *p,
     count_down(ip);
   if (ip[8] == 0)
     return PATH_EXPIRED;
-  if (n + IP6 > path->mtu && get16(ip + 6) & DONT_FRAGMENT)
+  if (n + IP6 > path->mtu && get16(ip + IP4_FRAGMENT) & IP4_DONT_FRAGMENT)
     return PATH_TOO_BIG;
   uint32_t tos = ip[1];
   write_tunnel(path, open_room(p), tos, n, ends);

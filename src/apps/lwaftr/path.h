@@ -4,15 +4,15 @@
  */
 #pragma once
 
+#include <netinet/in.h>
+
 #include "../../native/api.h"
 #include "../../net/wire/wire.h"
 #include "softwires.h"
 
 enum {
   ETHERNET = 14, IP4 = 20, IP6 = 40, ICMP = 8, PORTS = 4, /* bytes */
-  PROTOCOL_ICMP = 1, PROTOCOL_IP4 = 4, PROTOCOL_FRAGMENT = 44, PROTOCOL_ICMP6 = 58,
   ECHO_REPLY = 0, ECHO_REQUEST = 8, /* types of ICMPv4 */
-  MORE_OR_OFFSET = 0x3fff, DONT_FRAGMENT = 0x4000,
   AHEAD = 8                  /* packets whose headers are fetched before their turn */
 };
 
@@ -62,16 +62,16 @@ static inline bool ip4_is_common(const struct ip4_start *ip, uint32_t n)
   enum { TO_SHAPE = 56, TO_LENGTH = 32, TO_PROTOCOL = 48 };
   uint32_t total = (uint16_t)(ip->length_and_offset >> TO_LENGTH);
   return ip->length_and_offset >> TO_SHAPE == 0x45 && total - IP4 <= n - IP4 &&
-         (ip->length_and_offset & MORE_OR_OFFSET) == 0 &&
-         (uint8_t)(ip->protocol_and_source >> TO_PROTOCOL) != PROTOCOL_ICMP;
+         (ip->length_and_offset & IP4_PART) == 0 &&
+         (uint8_t)(ip->protocol_and_source >> TO_PROTOCOL) != IPPROTO_ICMP;
 }
 
 /* The header's length of a packet that is so but for its options, else 0. */
 static inline uint32_t ip4_with_options(const uint8_t *ip, uint32_t n)
 {
   uint32_t header = ip4_header(ip, n);
-  bool plain = n >= header + PORTS && ip[9] != PROTOCOL_ICMP &&
-    !(get16(ip + 6) & MORE_OR_OFFSET);
+  bool plain = n >= header + PORTS && ip[9] != IPPROTO_ICMP &&
+    !(get16(ip + IP4_FRAGMENT) & IP4_PART);
   return plain ? header : 0;
 }
 

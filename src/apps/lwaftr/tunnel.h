@@ -46,7 +46,7 @@ static inline void write_tunnel(const struct lwaftr_path *path, uint8_t *frame,
   uint8_t *ip6 = frame + ETHERNET;
   uint32_t first = 6u << 28 | tos << 20 | path->flow_label;
   uint64_t start = rte_cpu_to_be_64((uint64_t)first << 32 | n << 16 |
-                                    PROTOCOL_IP4 << 8 | 255);
+                                    IPPROTO_IPIP << 8 | 255);
   memcpy(frame, path->macs6, sizeof path->macs6);
   memcpy(ip6, &start, sizeof start);
   memcpy(ip6 + 8, ends->br, 16);

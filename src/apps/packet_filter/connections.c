@@ -4,6 +4,8 @@
  * same for both directions. A connection is forgotten once no packet of it was seen for a
  * time, or when the table is full and the others in it are newer.
  */
+#include <netinet/in.h>
+
 #include "connections.h"
 
 #include "../../native/api.h"
@@ -12,7 +14,6 @@
 
 enum {
   PORTS = 4, /* bytes */
-  TCP = 6, UDP = 17,
   V6 = 0x100, /* of a kind */
   EXPIRED_AT_ONCE = 4
 };
@@ -61,7 +62,7 @@ bool pg_connection(const uint8_t *data, uint32_t length, struct connection *c)
   } else {
     return false;
   }
-  if ((protocol == TCP || protocol == UDP) && !fragment) {
+  if ((protocol == IPPROTO_TCP || protocol == IPPROTO_UDP) && !fragment) {
     if (end - l4 < PORTS)
       return false;
     ports = load32(l4);

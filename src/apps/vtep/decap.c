@@ -117,7 +117,8 @@ static int32_t check_vxlan(const struct vxlan_end *end, uint8_t *data,
   if (length < UDP_VXLAN + ETHERNET || length > left)
     return -BAD_LENGTH;
   if (get16(udp + 6) != 0 &&
-      pg_fold_not(pg_pseudo(addresses, size, UDP, length) + pg_sum_bytes(udp, length)))
+      pg_fold_not(pg_pseudo(addresses, size, IPPROTO_UDP, length) +
+                  pg_sum_bytes(udp, length)))
     return -BAD_UDP_CHECKSUM;
   if (!(udp[8] & VNI_FLAG))
     return -NO_VNI;
@@ -169,11 +170,11 @@ static int32_t check4(const struct vxlan_end *end, uint8_t *data, uint32_t lengt
     return -BAD_LENGTH;
   if (pg_fold_not(pg_sum_words(ip, header)) != 0)
     return -BAD_CHECKSUM;
-  if (get16(ip + 6) & 0x3fff)
+  if (get16(ip + IP4_FRAGMENT) & IP4_PART)
     return -FRAGMENT;
   if (!is_other_host4(end, ip + 12))
     return -BAD_OUTER_SOURCE;
-  if (ip[9] != UDP)
+  if (ip[IP4_PROTOCOL] != IPPROTO_UDP)
     return HOST;
   return check_vxlan(end, data, ETHERNET + header, total - header, ip + 12, 8,
                      ip[1] & 3);
@@ -190,9 +191,9 @@ static int32_t check6(const struct vxlan_end *end, uint8_t *data, uint32_t lengt
     return -BAD_LENGTH;
   if (memcmp(data, end->mac, sizeof end->mac) != 0) /* solicitations go to groups */
     return get16(data) == 0x3333 ? HOST : -OTHER_MAC;
-  if (ip[6] == FRAGMENT_HEADER)
+  if (ip[IP6_NEXT] == IPPROTO_FRAGMENT)
     return -FRAGMENT;
-  if (ip[6] != UDP)
+  if (ip[IP6_NEXT] != IPPROTO_UDP)
     return HOST;
   if (memcmp(ip + 24, end->ip, sizeof end->ip) != 0)
     return -OTHER_ADDRESS;

@@ -10,7 +10,7 @@ enum { PORTS = 4 }; /* bytes */
 /* The ports at `data`, where there are some before `end`, and the protocol. */
 static uint32_t ports(const uint8_t *data, const uint8_t *end, uint32_t protocol)
 {
-  if ((protocol == TCP || protocol == UDP) && end - data >= PORTS)
+  if ((protocol == IPPROTO_TCP || protocol == IPPROTO_UDP) && end - data >= PORTS)
     return load32(data) ^ protocol;
   return protocol;
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,8 +13,7 @@
 #include "vtep.h"
 
 enum {
-  ETHERNET = 14, IP4 = 20, IP6 = 40, UDP_VXLAN = 16, TAG = 4, /* bytes */
-  TCP = 6, UDP = 17, FRAGMENT_HEADER = 44 /* IANA's protocol numbers */
+  ETHERNET = 14, IP4 = 20, IP6 = 40, UDP_VXLAN = 16, TAG = 4 /* bytes */
 };
 
 static inline uint32_t rol(uint32_t x, int n)

@@ -88,7 +88,7 @@ static uint64_t sum_within(const uint8_t *ip, const uint8_t *l4, const uint8_t *
     return sum;
   const uint8_t *quoted = l4 + ICMP_HEADER, *ports = quoted + (quoted[0] & 15) * 4;
   sum = fold(quoted + 12, 8);
-  if (get16(quoted + 6) & 0x1fff)
+  if (get16(quoted + IP4_FRAGMENT) & IP4_OFFSET)
     return sum;
   if ((has_hashed_ports(quoted[9]) || quoted[9] == IPPROTO_DCCP) && end - ports >= 4)
     return sum ^ fold(ports, 4);
@@ -105,7 +105,7 @@ static inline uint32_t frame_hash(const uint8_t *data, uint32_t length, int32_t 
   if (type == TYPE_IP4 && room >= IP4_HEADER) {
     uint64_t sum = fold(ip + 12, 8);
     const uint8_t *l4 = ip + (ip[0] & 15) * 4, *end = ip + room;
-    bool fragment = get16(ip + 6) & 0x3fff;
+    bool fragment = get16(ip + IP4_FRAGMENT) & IP4_PART;
     if (fragment || by == FLOWS_BY_ADDRESSES)
       return hash_of(sum);
     if (has_hashed_ports(ip[9]) && end - l4 >= 4)

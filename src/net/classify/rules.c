@@ -15,7 +15,7 @@
 #include "../wire/wire.h"
 #include "rules.h"
 
-enum { MOST_TAGS = 2, FRAGMENT = 0x1fff };
+enum { MOST_TAGS = 2 };
 
 /* What rules look at. */
 struct fields {
@@ -35,7 +35,7 @@ static void read_ip4(struct fields *f, const uint8_t *ip, uint32_t bytes)
   f->proto = ip[IP4_PROTOCOL];
   f->src_ip = get32(ip + IP4_ADDRESSES);
   f->dst_ip = get32(ip + IP4_ADDRESSES + 4);
-  if (!has_hashed_ports(f->proto) || (get16(ip + IP4_FRAGMENT) & FRAGMENT) ||
+  if (!has_hashed_ports(f->proto) || (get16(ip + IP4_FRAGMENT) & IP4_OFFSET) ||
       bytes < header + PORTS_BYTES)
     return;
   f->src_port = get16(ip + header);

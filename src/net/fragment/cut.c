@@ -9,7 +9,7 @@
 #include "../wire/ip4_options.h"
 #include "fragment.h"
 
-enum { TTL = 8, UNIT = 8, MORE = 0x2000, REFILL = 64, OPTIONS_MOST = 40 };
+enum { TTL = 8, UNIT = 8, REFILL = 64, OPTIONS_MOST = 40 };
 enum { IP6_FRAGMENT = 44, IP6_FRAGMENT_HEADER = 8, IP6_MORE = 1 };
 
 /* The options that each fragment must have (RFC 791, section 3.1), to `copy`; how many
@@ -105,10 +105,10 @@ int32_t pg_ip4_cut(struct freelist *list, struct packet *p, uint32_t at, uint32_
     memcpy(out + IP4_HEADER, options, other_header - IP4_HEADER);
     memcpy(out + other_header, ip + header + done, size);
     write_header(out, ip, other_header, other_header + size,
-                 (last ? flags : flags | MORE) + done / UNIT);
+                 (last ? flags : flags | IP4_MORE) + done / UNIT);
   }
   p->length = at + header + first - p->data_off;
-  write_header(ip, ip, header, header + first, flags | MORE);
+  write_header(ip, ip, header, header + first, flags | IP4_MORE);
   return n;
 }
 

@@ -40,7 +40,7 @@ static inline bool find_segment(struct segment *s, const struct rte_mbuf *m)
   uint32_t tcp, bytes;
   if (type == TYPE_IP4) {
     if (frame[ip + IP4_PROTOCOL] != IPPROTO_TCP || frame[ip] >> 4 != 4 ||
-        get16(frame + ip + IP4_FRAGMENT) & 0x3fff)
+        get16(frame + ip + IP4_FRAGMENT) & IP4_PART)
       return false;
     tcp = ip + (frame[ip] & 15) * 4;
     bytes = get16(frame + ip + IP4_LENGTH);

@@ -59,7 +59,7 @@ static bool ip4(struct walk *w, struct layers *l)
   const uint8_t *ip = w->frame + w->at;
   uint32_t length = has(w, IP4_HEADER) ? (ip[0] & 15) * 4 : 0;
   if (length < IP4_HEADER || !has(w, length) || ip[0] >> 4 != 4 ||
-      get16(ip + IP4_FRAGMENT) & 0x3fff || !note(l, w, LAYER_IP4))
+      get16(ip + IP4_FRAGMENT) & IP4_PART || !note(l, w, LAYER_IP4))
     return false;
   w->protocol = ip[IP4_PROTOCOL];
   w->at += length;

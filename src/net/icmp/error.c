@@ -10,7 +10,7 @@
 #include "types.h"
 
 enum { HOPS = 255 };
-enum { ICMP4 = 1, ICMP6 = 58, LAST_ERROR6 = 127, REDIRECT6 = 137, IP6_VERSION = 0x60 };
+enum { LAST_ERROR6 = 127, REDIRECT6 = 137, IP6_VERSION = 0x60 };
 enum { TOO_BIG6 = 2, PARAMETER_PROBLEM6 = 4, UNKNOWN_OPTION6 = 2 };
 enum { THIS_NETWORK = 0, LOOPBACK = 127, FIRST_GROUP = 224, GROUP6 = 0xff };
 
@@ -21,10 +21,10 @@ bool pg_icmp4_deserves(const uint8_t *ip, uint32_t available)
 {
   uint32_t length = (ip[0] & 15) * 4;
   const uint8_t *source = ip + IP4_ADDRESSES, *destination = source + 4;
-  if (ip[IP4_PROTOCOL] == ICMP4 &&
+  if (ip[IP4_PROTOCOL] == IPPROTO_ICMP &&
       (available < length + 4 || icmp4_is_error(ip[length])))
     return false;
-  return (get16(ip + IP4_FRAGMENT) & 0x1fff) == 0
+  return (get16(ip + IP4_FRAGMENT) & IP4_OFFSET) == 0
     && (destination[0] & 0xf0) != FIRST_GROUP && load32(destination) != UINT32_MAX
     && source[0] != THIS_NETWORK && source[0] != LOOPBACK && source[0] < FIRST_GROUP;
 }
@@ -36,7 +36,7 @@ bool pg_icmp6_deserves(const uint8_t *ip6, uint32_t available, uint32_t type,
 {
   const uint8_t *source = ip6 + IP6_ADDRESSES, *destination = source + 16;
   static const uint8_t nobody[16];
-  if (ip6[IP6_NEXT] == ICMP6) {
+  if (ip6[IP6_NEXT] == IPPROTO_ICMPV6) {
     uint8_t about = available > IP6_HEADER ? ip6[IP6_HEADER] : 0;
     if (about <= LAST_ERROR6 || about == REDIRECT6)
       return false;
@@ -70,7 +70,7 @@ void pg_icmp4_error(uint8_t *out, uint32_t header, uint32_t id, uint32_t ttl,
                     const uint8_t *quote, uint32_t n)
 {
   ip4_write(out, header, 4u << 28 | (header + ICMP_HEADER + n), id << 16,
-            ttl << 8 | ICMP4, source, load32(to));
+            ttl << 8 | IPPROTO_ICMP, source, load32(to));
   write_icmp(out + header, kind, 0, quote, n, 0);
 }
 
@@ -82,10 +82,10 @@ void pg_icmp6_error(uint8_t *out, const uint8_t *source, const uint8_t *to,
 {
   uint32_t size = ICMP_HEADER + options + n;
   put32(out, (uint32_t)IP6_VERSION << 24);
-  put32(out + IP6_LENGTH, size << 16 | (uint32_t)ICMP6 << 8 | HOPS);
+  put32(out + IP6_LENGTH, size << 16 | (uint32_t)IPPROTO_ICMPV6 << 8 | HOPS);
   memcpy(out + IP6_ADDRESSES, source, 16);
   memcpy(out + IP6_ADDRESSES + 16, to, 16);
   uint64_t pseudo = pg_sum_bytes(source, 16) + pg_sum_bytes(to, 16) +
-    pg_from_host(size + ICMP6);
+    pg_from_host(size + IPPROTO_ICMPV6);
   write_icmp(out + IP6_HEADER, kind, options, quote, n, pseudo);
 }

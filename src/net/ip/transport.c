@@ -25,8 +25,8 @@ static bool ip4(struct transport *t, const uint8_t *data, uint32_t n)
   if (header < IP4_HEADER || n < t->ip + header || (total > 0 && total < header))
     return false;
   uint32_t fragment = get16(ip + IP4_FRAGMENT);
-  t->offset = (fragment & 0x1fff) * 8;
-  t->fragment = fragment & 0x3fff;
+  t->offset = (fragment & IP4_OFFSET) * 8;
+  t->fragment = fragment & IP4_PART;
   t->protocol = ip[IP4_PROTOCOL];
   t->l4 = t->ip + header;
   end_at(t, total > 0 ? t->ip + total : n, n);

@@ -3,6 +3,7 @@
  * TCP segments in packets (RFC 9293, section 3.1): found within bounds, cut, and written
  * with other numbers.
  */
+#include <netinet/in.h>
 #include <string.h>
 
 #include "../../native/api.h"
@@ -11,7 +12,7 @@
 #include "../wire/wire.h"
 #include "stream.h"
 
-enum { PROTOCOL_TCP = 6, FRAGMENTED = 0x3fff, IP4_TTL = 8, TCP_WINDOW = 14 };
+enum { IP4_TTL = 8, TCP_WINDOW = 14 };
 
 static uint32_t mss_of(const uint8_t *tcp, const uint8_t *end)
 {
@@ -29,7 +30,7 @@ bool pg_stream_look(const struct packet *p, uint32_t ip, struct stream_segment *
   uint32_t length = p->length;
   const uint8_t *h = p->buf_addr + p->data_off + ip;
   if (ip + IP4_HEADER + TCP_HEADER > length || h[0] >> 4 != 4 ||
-      h[IP4_PROTOCOL] != PROTOCOL_TCP || get16(h + IP4_FRAGMENT) & FRAGMENTED)
+      h[IP4_PROTOCOL] != IPPROTO_TCP || get16(h + IP4_FRAGMENT) & IP4_PART)
     return false;
   uint32_t header = (h[0] & 15) * 4, total = get16(h + IP4_LENGTH);
   if (header < IP4_HEADER || header + TCP_HEADER > total || ip + header + TCP_HEADER > length)
@@ -92,7 +93,7 @@ void pg_stream_write(struct packet *p, const struct stream_segment *s, uint32_t 
   put32(tcp + TCP_SEQUENCE, seq);
   if (s->flags & TCP_ACK_FLAG)
     put32(tcp + TCP_ACK, ack);
-  pg_ip4_l4_set(ip, tcp, (uint32_t)p->length - s->tcp, PROTOCOL_TCP);
+  pg_ip4_l4_set(ip, tcp, (uint32_t)p->length - s->tcp, IPPROTO_TCP);
   p->ol_flags = 0;
 }
 

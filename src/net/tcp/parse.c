@@ -123,7 +123,7 @@ static enum parsed read_ip4(struct tcp_endpoint *e, const uint8_t *ip, uint32_t 
   uint32_t length = get16(ip + IP4_LENGTH);
   if (length < header || length > n)
     return malformed(e);
-  if (get16(ip + IP4_FRAGMENT) & 0x3fff) {
+  if (get16(ip + IP4_FRAGMENT) & IP4_PART) {
     e->counts.fragments++;
     return PARSED_NOT;
   }

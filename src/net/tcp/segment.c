@@ -50,7 +50,7 @@ static uint32_t write_ip(struct tcp_endpoint *e, uint8_t *at, const struct tcp_k
     at[0] = 0x45;
     put16(at + IP4_LENGTH, IP4_HEADER + length);
     put16(at + IP4_ID, e->ip_id++);
-    put16(at + IP4_FRAGMENT, 0x4000); /* don't fragment */
+    put16(at + IP4_FRAGMENT, IP4_DONT_FRAGMENT);
     at[8] = HOPS;
     at[IP4_PROTOCOL] = key->protocol;
     memcpy(at + IP4_ADDRESSES, key->local, 4);

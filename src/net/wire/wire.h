@@ -26,6 +26,8 @@ enum { MAC_ADDRESSES = 12, ETHERNET_HEADER = 14, VLAN_TAG = 4, IP4_HEADER = 20,
        IP6_HEADER = 40, TCP_HEADER = 20, UDP_HEADER = 8 };
 enum { IP4_LENGTH = 2, IP4_ID = 4, IP4_FRAGMENT = 6, IP4_PROTOCOL = 9,
        IP4_CHECKSUM = 10, IP4_ADDRESSES = 12 };                /* RFC 791 */
+enum { IP4_DONT_FRAGMENT = 0x4000, IP4_MORE = 0x2000, IP4_OFFSET = 0x1fff,
+       IP4_PART = IP4_MORE | IP4_OFFSET }; /* bits at IP4_FRAGMENT; of a fragment */
 enum { IP6_LENGTH = 4, IP6_NEXT = 6, IP6_ADDRESSES = 8 };      /* RFC 8200 */
 enum { TCP_SEQUENCE = 4, TCP_ACK = 8, TCP_OFFSET = 12, TCP_FLAGS = 13,
        TCP_CHECKSUM = 16 };                                    /* RFC 9293 */

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include <linux/filter.h>
+#include <netinet/in.h>
 #include <rte_byteorder.h>
 
 #include "../../net/wire/wire.h"
@@ -22,7 +23,6 @@
 
 enum {
   MOST_CODE = 512, MOST_JUMPS = 64, BUCKET_BITS = 7, BITS_OF_WORD = 16,
-  TCP = 6, UDP = 17, SCTP = 132,
   SUM = 0, BUCKET = 1, /* memory of the program */
   PARITIES = 0x6996    /* of the numbers from 0 to 15, a bit each */
 };
@@ -92,9 +92,9 @@ static void add_addresses(struct program *p, uint32_t at, int words)
 static void want_ports(struct program *p, uint32_t at)
 {
   emit(p, BPF_LD | BPF_B | BPF_ABS, at);
-  test(p, BPF_JEQ | BPF_K, TCP, 3, 0);
-  test(p, BPF_JEQ | BPF_K, UDP, 2, 0);
-  test(p, BPF_JEQ | BPF_K, SCTP, 1, 0);
+  test(p, BPF_JEQ | BPF_K, IPPROTO_TCP, 3, 0);
+  test(p, BPF_JEQ | BPF_K, IPPROTO_UDP, 2, 0);
+  test(p, BPF_JEQ | BPF_K, IPPROTO_SCTP, 1, 0);
   go(p, DONE);
 }
 
