@@ -104,7 +104,8 @@ describe("BeaconScanner", function ()
     assert.same({{1, bytes}}, unit:send(bytes))
     unit:wait(1)
     assert.matches("^06%-00%-00%-00%-00%-09 channel 11 rssi 0 ssid g9 "
-      .. "beacon_interval 100 last_rx 1%.0000000%d%d %[ ESS PRIVACY %] %( { 2 4 12 } 11 22 18 24 %)\n$",
+      .. "beacon_interval 100 last_rx 1%.000000%d* %[ ESS PRIVACY %] "
+      .. "%( { 2 4 12 } 11 22 18 24 %)\n$",
       unit:read("scan"))
     assert.equal("DEFAULT  2 4 11 22 12 18 24 36 48 72\n"
       .. "06-00-00-00-00-09  2 4 11 22 12 18 24\n", rates:read("rates"))

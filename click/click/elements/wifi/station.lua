@@ -101,9 +101,10 @@ BeaconScanner.handlers.scan = {read = function (self)
   local lines, now = {}, self.router:now()
   for i, bssid in ipairs(self.order) do
     local one = self.points[bssid]
-    lines[i] = ("%s channel %d rssi %d ssid %s beacon_interval %d last_rx %.9f [ %s] "
+    lines[i] = ("%s channel %d rssi %d ssid %s beacon_interval %d last_rx %s [ %s] "
       .. "( { %s} %s)\n"):format(wifi.eth_text(bssid), one.channel, one.signal,
-      one.name == "" and "(none)" or one.name, one.interval, now - one.heard,
+      one.name == "" and "(none)" or one.name, one.interval,
+      note.time_text((now - one.heard) * 1e9),
       spaced(wifi.capabilities(one.capability)), spaced(one.rates.basic),
       spaced(one.rates.others))
   end
