@@ -14,7 +14,7 @@ local ORDER = {"src/core/", "src/net/", "src/lib/", "src/port/", "src/apps/",
 local MOST_LINES, MOST_MODULES = 350, 25
 local SMALL = 16 -- bytes of a cdata that LuaJIT makes a constant
 
--- Rooms within src/core and src/lib that import each other, and why that is so.
+-- Rooms (folders) that import each other, and why that is so.
 local MUTUAL = {
   ["src/core <-> src/core/engine"] = "core.app is what programs know of the engine, "
     .. "and the engine is made of links, packets and configurations",
@@ -99,10 +99,7 @@ local function rank(path)
   return #ORDER + 1
 end
 
-local function room(path)
-  local folder = path:match("^(.*)/[^/]+$")
-  return folder:match("^[^/]+/[^/]+/[^/]+") or folder
-end
+local function room(path) return (path:match("^(.*)/")) end
 
 local function each_import(examine)
   local found = {}
