@@ -10,10 +10,10 @@
 
 #include "../../native/api.h"
 #include "../../net/flow/find.h"
+#include "../../net/wire/ports.h"
 #include "../../net/wire/wire.h"
 
 enum {
-  PORTS = 4, /* bytes */
   V6 = 0x100, /* of a kind */
   EXPIRED_AT_ONCE = 4
 };
@@ -63,7 +63,7 @@ bool pg_connection(const uint8_t *data, uint32_t length, struct connection *c)
     return false;
   }
   if ((protocol == IPPROTO_TCP || protocol == IPPROTO_UDP) && !fragment) {
-    if (end - l4 < PORTS)
+    if (end - l4 < PORTS_BYTES)
       return false;
     ports = load32(l4);
   }

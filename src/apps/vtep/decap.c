@@ -40,15 +40,15 @@ static void set_ecn4(uint8_t *ip, uint32_t ecn)
  * if it must be dropped. */
 static bool carry_over(uint8_t *frame, uint32_t length, uint32_t outer)
 {
-  uint8_t *ip = frame + ETHERNET;
+  uint8_t *ip = frame + ETHERNET_HEADER;
   uint32_t type = get16(frame + 12);
-  if (type == TYPE_IP4 && length >= ETHERNET + IP4) {
+  if (type == TYPE_IP4 && length >= ETHERNET_HEADER + IP4_HEADER) {
     int ecn = combined(ip[1] & 3, outer);
     if (ecn != (ip[1] & 3) && ecn >= 0)
       set_ecn4(ip, (uint32_t)ecn);
     return ecn >= 0;
   }
-  if (type == TYPE_IP6 && length >= ETHERNET + IP6) {
+  if (type == TYPE_IP6 && length >= ETHERNET_HEADER + IP6_HEADER) {
     int ecn = combined(ip[1] >> 4 & 3, outer);
     if (ecn >= 0)
       ip[1] = (uint8_t)((ip[1] & 0xcf) | ecn << 4);
@@ -109,12 +109,12 @@ static int32_t check_vxlan(const struct vxlan_end *end, uint8_t *data,
 {
   const uint8_t *udp = data + at;
   uint8_t *frame = data + at + UDP_VXLAN;
-  if (left < UDP_VXLAN + ETHERNET)
+  if (left < UDP_VXLAN + ETHERNET_HEADER)
     return -SHORT_FRAME;
   if (get16(udp + 2) != end->port)
     return -OTHER_PORT;
   uint32_t length = get16(udp + 4);
-  if (length < UDP_VXLAN + ETHERNET || length > left)
+  if (length < UDP_VXLAN + ETHERNET_HEADER || length > left)
     return -BAD_LENGTH;
   if (get16(udp + 6) != 0 &&
       pg_fold_not(pg_pseudo(addresses, size, IPPROTO_UDP, length) +
@@ -156,17 +156,18 @@ static inline bool is_other_host6(const struct vxlan_end *end, const uint8_t *ip
 
 static int32_t check4(const struct vxlan_end *end, uint8_t *data, uint32_t length)
 {
-  const uint8_t *ip = data + ETHERNET;
+  const uint8_t *ip = data + ETHERNET_HEADER;
   if (get16(data + 12) != TYPE_IP4)
     return get16(data + 12) == TYPE_ARP ? HOST : -OTHER_PROTOCOL;
-  if (length < ETHERNET + IP4)
+  if (length < ETHERNET_HEADER + IP4_HEADER)
     return -SHORT_FRAME;
   if (memcmp(data, end->mac, sizeof end->mac) != 0)
     return -OTHER_MAC;
   if (memcmp(ip + 16, end->ip, 4) != 0)
     return -OTHER_ADDRESS;
   uint32_t header = (ip[0] & 15u) * 4, total = get16(ip + 2);
-  if (ip[0] >> 4 != 4 || header < IP4 || total < header || total + ETHERNET > length)
+  if (ip[0] >> 4 != 4 || header < IP4_HEADER || total < header ||
+      total + ETHERNET_HEADER > length)
     return -BAD_LENGTH;
   if (pg_fold_not(pg_sum_words(ip, header)) != 0)
     return -BAD_CHECKSUM;
@@ -176,18 +177,18 @@ static int32_t check4(const struct vxlan_end *end, uint8_t *data, uint32_t lengt
     return -BAD_OUTER_SOURCE;
   if (ip[IP4_PROTOCOL] != IPPROTO_UDP)
     return HOST;
-  return check_vxlan(end, data, ETHERNET + header, total - header, ip + 12, 8,
+  return check_vxlan(end, data, ETHERNET_HEADER + header, total - header, ip + 12, 8,
                      ip[1] & 3);
 }
 
 static int32_t check6(const struct vxlan_end *end, uint8_t *data, uint32_t length)
 {
-  const uint8_t *ip = data + ETHERNET;
+  const uint8_t *ip = data + ETHERNET_HEADER;
   if (get16(data + 12) != TYPE_IP6)
     return -OTHER_PROTOCOL;
-  if (length < ETHERNET + IP6)
+  if (length < ETHERNET_HEADER + IP6_HEADER)
     return -SHORT_FRAME;
-  if (ip[0] >> 4 != 6 || get16(ip + 4) + ETHERNET + IP6 > length)
+  if (ip[0] >> 4 != 6 || get16(ip + 4) + ETHERNET_HEADER + IP6_HEADER > length)
     return -BAD_LENGTH;
   if (memcmp(data, end->mac, sizeof end->mac) != 0) /* solicitations go to groups */
     return get16(data) == 0x3333 ? HOST : -OTHER_MAC;
@@ -199,7 +200,7 @@ static int32_t check6(const struct vxlan_end *end, uint8_t *data, uint32_t lengt
     return -OTHER_ADDRESS;
   if (!is_other_host6(end, ip + 8))
     return -BAD_OUTER_SOURCE;
-  return check_vxlan(end, data, ETHERNET + IP6, get16(ip + 4), ip + 8, 32,
+  return check_vxlan(end, data, ETHERNET_HEADER + IP6_HEADER, get16(ip + 4), ip + 8, 32,
                      ip[1] >> 4 & 3);
 }
 
@@ -211,7 +212,7 @@ static int32_t check6(const struct vxlan_end *end, uint8_t *data, uint32_t lengt
  * ICMP), or the number of a drop, negated. */
 int32_t pg_vxlan_check(const struct vxlan_end *end, uint8_t *data, int32_t length)
 {
-  if (length < ETHERNET)
+  if (length < ETHERNET_HEADER)
     return -SHORT_FRAME;
   return (end->family == 4 ? check4 : check6)(end, data, (uint32_t)length);
 }

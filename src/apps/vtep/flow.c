@@ -3,14 +3,13 @@
  * The flow of a frame (apps.vtep.flow). Compiled by LuaJIT each kind of packet would be
  * a trace of its own, with all that follows it.
  */
+#include "../../net/wire/ports.h"
 #include "internal.h"
-
-enum { PORTS = 4 }; /* bytes */
 
 /* The ports at `data`, where there are some before `end`, and the protocol. */
 static uint32_t ports(const uint8_t *data, const uint8_t *end, uint32_t protocol)
 {
-  if ((protocol == IPPROTO_TCP || protocol == IPPROTO_UDP) && end - data >= PORTS)
+  if ((protocol == IPPROTO_TCP || protocol == IPPROTO_UDP) && end - data >= PORTS_BYTES)
     return load32(data) ^ protocol;
   return protocol;
 }
@@ -33,13 +32,13 @@ static uint32_t fold6(const uint8_t *address)
  * it isn't IP) in the lowest 8 bits, and above them 24 bits of a hash of its flow. */
 int32_t pg_flow(const uint8_t *data, int32_t length)
 {
-  const uint8_t *ip = data + ETHERNET, *end = data + length;
+  const uint8_t *ip = data + ETHERNET_HEADER, *end = data + length;
   uint32_t type = get16(data + 12), hash, tos = 0;
-  if (type == TYPE_IP4 && length >= ETHERNET + IP4) {
+  if (type == TYPE_IP4 && length >= ETHERNET_HEADER + IP4_HEADER) {
     hash = flow4(ip, end);
     tos = ip[1];
-  } else if (type == TYPE_IP6 && length >= ETHERNET + IP6) {
-    hash = mix(fold6(ip + 8), fold6(ip + 24), ports(ip + IP6, end, ip[6]));
+  } else if (type == TYPE_IP6 && length >= ETHERNET_HEADER + IP6_HEADER) {
+    hash = mix(fold6(ip + 8), fold6(ip + 24), ports(ip + IP6_HEADER, end, ip[6]));
     tos = (ip[0] & 15u) << 4 | ip[1] >> 4;
   } else {
     hash = mix(load32(data), load32(data + 4), load32(data + 8) ^ type);

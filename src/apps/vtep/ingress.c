@@ -45,15 +45,15 @@ int32_t pg_vxlan_route(const struct vxlan_segment *s, struct packet *p)
   uint8_t *data = p->buf_addr + p->data_off;
   uint32_t vlan = 0, type;
   int32_t cut = 0;
-  if (p->length < ETHERNET)
+  if (p->length < ETHERNET_HEADER)
     return -SHORT;
   type = get16(data + 12);
   if (s->tags && type == TYPE_8021Q) {
-    if (p->length < ETHERNET + TAG)
+    if (p->length < ETHERNET_HEADER + VLAN_TAG)
       return -SHORT;
     vlan = get16(data + 14) & 0xfff;
     type = get16(data + 16);
-    cut = TAG;
+    cut = VLAN_TAG;
     memmove(data + cut, data, 12);
   } else if (s->tags && type == TYPE_8021AD) {
     return -UNKNOWN_VLAN; /* the VLANs of the settings are 802.1Q's, not 802.1ad's */

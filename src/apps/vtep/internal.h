@@ -12,9 +12,7 @@
 #include "../../net/wire/wire.h"
 #include "vtep.h"
 
-enum {
-  ETHERNET = 14, IP4 = 20, IP6 = 40, UDP_VXLAN = 16, TAG = 4 /* bytes */
-};
+enum { UDP_VXLAN = 16 }; /* bytes of both headers */
 
 static inline uint32_t rol(uint32_t x, int n)
 {
