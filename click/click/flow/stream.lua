@@ -11,12 +11,12 @@ local C = require("core.declare")("net/stream/stream.h")
 local checksum = require("core.declare")("net/checksum/checksum.h")
 local note = require("click.note")
 local packet = require("core.packet")
+local read16 = require("net.wire.bytes").read16
 local tcp_flag = require("net.wire.tcp_flag")
 
 local stream = {}
 
-local band, bor, lshift, rshift, tobit =
-  bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
+local band, lshift, rshift, tobit = bit.band, bit.lshift, bit.rshift, bit.tobit
 local NETWORK = note.NETWORK_HEADER
 local IP_HEADER, TCP_HEADER, UDP_HEADER, TCP, UDP = 20, 20, 8, 6, 17
 local ACK_TTL, DONT_FRAGMENT = 255, 0x40
@@ -91,16 +91,14 @@ local function look_alone(p, s)
   return true
 end
 
-local function number16(at) return bor(lshift(at[0], 8), at[1]) end
-
 -- The same for a UDP datagram, as a segment.
 local function look_udp(p, s)
   local at = header_at(p)
   if at < 0 or at + IP_HEADER + UDP_HEADER > p.length then return false end
   local ip = p.data + at
-  local header, total = lshift(band(ip[0], 15), 2), number16(ip + 2)
+  local header, total = lshift(band(ip[0], 15), 2), read16(ip + 2)
   if rshift(ip[0], 4) ~= 4 or header < IP_HEADER or ip[9] ~= UDP
-    or band(number16(ip + 6), 0x3fff) ~= 0 or header + UDP_HEADER > total
+    or band(read16(ip + 6), 0x3fff) ~= 0 or header + UDP_HEADER > total
     or at + total > p.length then
     return false
   end

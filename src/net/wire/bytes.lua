@@ -5,12 +5,13 @@
 
 local ffi = require("ffi")
 
-local band, copy, rshift = bit.band, ffi.copy, bit.rshift
+local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
+local copy = ffi.copy
 
 local bytes = {}
 
---- The number of 16 bits at `p`.
-function bytes.read16(p) return p[0] * 256 + p[1] end
+--- The number of 16 bits at `p`. By bits: LuaJIT would multiply in floating point.
+function bytes.read16(p) return bor(lshift(p[0], 8), p[1]) end
 
 --- The number of 32 bits at `p`, from 0 to 2^32 - 1.
 function bytes.read32(p)

@@ -8,8 +8,9 @@ local chance = require("click.chance")
 local cutter = require("net.fragment.cut")
 local element = require("click.element")
 local note = require("click.note")
+local read16 = require("net.wire.bytes").read16
 
-local band, bor, lshift, tobit = bit.band, bit.bor, bit.lshift, bit.tobit
+local band, lshift, tobit = bit.band, bit.lshift, bit.tobit
 local NETWORK = note.NETWORK_HEADER
 local MINIMAL, UNIT = 20, 8 -- bytes
 local FLAGS, ID = 6, 4
@@ -73,7 +74,7 @@ end
 local function fragment(self, p, at, limit)
   local ip = p.buf_addr + at
   local header = lshift(band(ip[0], 15), 2)
-  local total = bor(lshift(ip[2], 8), ip[3])
+  local total = read16(ip + 2)
   if header < MINIMAL or total < header or at + total > limit then return nil, 2 end
   if total <= self.mtu then return p end -- it is just followed by something
   local room = self.mtu - header

@@ -8,6 +8,7 @@ local ffi = require("ffi")
 local element = require("click.element")
 local note = require("click.note")
 local packet = require("core.packet")
+local read16 = require("net.wire.bytes").read16
 local reassembly = require("click.net.reassembly")
 local wire = require("click.net.wire")
 
@@ -85,7 +86,7 @@ end
 -- a drop if it's unsound, or of a datagram that is longer than IP can say.
 local function place_of(p, ip)
   local header, total = p.note16[TRANSPORT] - p.note16[NETWORK],
-    bor(lshift(ip[2], 8), ip[3])
+    read16(ip + 2)
   local first = lshift(bor(lshift(band(ip[FLAGS], OFFSET), 8), ip[FLAGS + 1]), 3)
   local last, more = first + total - header, band(ip[FLAGS], MORE) ~= 0
   local available = p.data_off + p.length - p.note16[TRANSPORT]

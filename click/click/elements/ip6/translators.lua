@@ -10,10 +10,11 @@ local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local front = require("click.net.front")
 local note = require("click.note")
+local read16 = require("net.wire.bytes").read16
 local wire = require("click.net.wire")
 
 local barrier = wire.barrier
-local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
+local band, lshift, rshift = bit.band, bit.lshift, bit.rshift
 local halves_t, words_t = ffi.typeof("uint16_t *"), ffi.typeof("int32_t *")
 local swap16, open, cut = wire.swap16, front.open, front.cut
 local NETWORK, TRANSPORT = note.NETWORK_HEADER, note.TRANSPORT_HEADER
@@ -107,7 +108,7 @@ end
 local function examine4(p)
   local ip = p.data
   if p.length < HEADER4 or rshift(ip[0], 4) ~= 4 then return nil end
-  local header, total = lshift(band(ip[0], 15), 2), bor(lshift(ip[2], 8), ip[3])
+  local header, total = lshift(band(ip[0], 15), 2), read16(ip + 2)
   if header < HEADER4 or total < header or total > p.length
     or band(ip[6], FRAGMENT) ~= 0 or ip[7] ~= 0
     or not is_whole(total - header, ip[9]) then

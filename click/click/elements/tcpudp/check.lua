@@ -5,8 +5,9 @@ local bit = require("bit")
 local C = require("core.declare")("net/checksum/checksum.h")
 local checks = require("click.net.checks")
 local ip_header = require("click.net.ip_header")
+local read16 = require("net.wire.bytes").read16
 
-local band, bor, lshift = bit.band, bit.bor, bit.lshift
+local band, lshift = bit.band, bit.lshift
 local MINIMAL, PROTOCOL = 20, 9
 local TCP, UDP, TCP_HEADER, UDP_HEADER = 6, 17, 20, 8
 local TCP_OFFSET, UDP_LENGTH, UDP_SUM = 12, 4, 6 -- offsets of fields
@@ -14,8 +15,6 @@ local TCP_OFFSET, UDP_LENGTH, UDP_SUM = 12, 4, 6 -- offsets of fields
 local ARGUMENTS = {
   {"CHECKSUM", "bool", default = true, keyword = true}, unpack(checks.arguments),
 }
-
-local function number(at) return bor(lshift(at[0], 8), at[1]) end
 
 local NOT_IT, BAD_LENGTH, BAD_CHECKSUM = 1, 2, 3
 
@@ -43,7 +42,7 @@ end
 local function examine_tcp(p, sum)
   local ip, header, available = find(p, TCP)
   if not ip then return NOT_IT end
-  local total = number(ip + 2)
+  local total = read16(ip + 2)
   if total > available or header < MINIMAL or total - header < TCP_HEADER then
     return BAD_LENGTH
   end
@@ -59,9 +58,9 @@ local function examine_udp(p, sum)
   if not ip then return NOT_IT end
   if header < MINIMAL or header + UDP_HEADER > available then return BAD_LENGTH end
   local udp = ip + header
-  local size = number(udp + UDP_LENGTH)
+  local size = read16(udp + UDP_LENGTH)
   if size < UDP_HEADER or header + size > available then return BAD_LENGTH end
-  if sum and number(udp + UDP_SUM) ~= 0
+  if sum and read16(udp + UDP_SUM) ~= 0
     and C.pg_ip4_l4_checksum(ip, udp, size) ~= 0 then
     return BAD_CHECKSUM
   end

@@ -5,6 +5,7 @@ local bit = require("bit")
 local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
 local ip_header = require("click.net.ip_header")
+local read16 = require("net.wire.bytes").read16
 local SetIPChecksum = require("click.elements.ip.fields")[4]
 
 local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
@@ -14,15 +15,13 @@ local TCP, UDP, TCP_HEADER, UDP_HEADER = 6, 17, 20, 8
 local TCP_OFFSET, UDP_LENGTH = 12, 4 -- offsets of fields
 local FRAGMENT = 0x3f -- more to come, and the offset's first bits
 
-local function number(at) return bor(lshift(at[0], 8), at[1]) end
-
 local function is_fragment(ip)
   return band(ip[FLAGS], FRAGMENT) ~= 0 or ip[FLAGS + 1] ~= 0
 end
 
 -- Set the checksum of TCP; false if the lengths are wrong.
 local function set_tcp(ip, header, available)
-  local size = number(ip + 2) - header
+  local size = read16(ip + 2) - header
   if size < TCP_HEADER or header + size > available then return false end
   C.pg_ip4_l4_set(ip, ip + header, size, TCP)
   return true
@@ -31,7 +30,7 @@ end
 -- That of UDP.
 local function set_udp(ip, header, available)
   if header + UDP_HEADER > available then return false end
-  local size = number(ip + header + UDP_LENGTH)
+  local size = read16(ip + header + UDP_LENGTH)
   if size < UDP_HEADER or header + size > available then return false end
   C.pg_ip4_l4_set(ip, ip + header, size, UDP)
   return true
@@ -67,8 +66,8 @@ end
 
 function SetTCPChecksum:process(p)
   local ip, header, available = find(p)
-  if ip and number(ip + 2) - header >= TCP_HEADER and number(ip + 2) <= available then
-    if self.fix_offset then fix_offset(ip, header, number(ip + 2) - header) end
+  if ip and read16(ip + 2) - header >= TCP_HEADER and read16(ip + 2) <= available then
+    if self.fix_offset then fix_offset(ip, header, read16(ip + 2) - header) end
     set_tcp(ip, header, available)
     return p
   end

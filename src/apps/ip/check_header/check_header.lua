@@ -2,6 +2,7 @@
 -- CheckHeader: passes on Ethernet frames with a sound IPv4 header and drops others,
 -- by what is wrong (RFC 1812, section 5.2.2). Lengths are checked before bytes.
 
+local read16 = require("net.wire.bytes").read16
 local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local lib = require("core.lib")
@@ -20,8 +21,7 @@ local ETHERNET, MINIMAL = 14, 20 -- bytes of headers
 local USUAL = 0x45 -- version 4, 20 bytes: no options
 local IPV4 = lib.htons(ether_type.IP4) -- as this CPU reads it
 local words_t = ffi.typeof("const uint16_t *")
-local band, bor, lshift, rshift, tobit =
-  bit.band, bit.bor, bit.lshift, bit.rshift, bit.tobit
+local band, lshift, rshift, tobit = bit.band, bit.lshift, bit.rshift, bit.tobit
 
 function CheckHeader:new()
   return setmetatable({}, self)
@@ -50,7 +50,7 @@ function CheckHeader.process(_, p)
     header = header_length(first)
     if not header then return nil, BAD_VERSION end
   end
-  local total = bor(lshift(data[ETHERNET + 2], 8), data[ETHERNET + 3])
+  local total = read16(data + ETHERNET + 2)
   if total < header or tobit(total + ETHERNET) > length then return nil, BAD_LENGTH end
   local w = ffi.cast(words_t, data + ETHERNET)
   local sum = tobit(
