@@ -25,9 +25,10 @@ static bool has_options(const uint8_t *ip, uint32_t n, struct lookup *source,
 static inline bool is_plain(const struct lwaftr_path *path, const struct packet *p,
                             struct lookup *source, struct lookup *destination)
 {
-  const uint8_t *frame = data_of(p), *ip6 = frame + ETHERNET, *ip = ip6 + IP6;
-  uint32_t n = (uint32_t)p->length - ETHERNET - IP6;
-  if (p->length < ETHERNET + IP6 + IP4 + PORTS || get16(frame + 12) != TYPE_IP6 ||
+  const uint8_t *frame = data_of(p), *ip6 = frame + ETHERNET_HEADER, *ip = ip6 + IP6_HEADER;
+  uint32_t n = (uint32_t)p->length - ETHERNET_HEADER - IP6_HEADER;
+  if (p->length < ETHERNET_HEADER + IP6_HEADER + IP4_HEADER + PORTS_BYTES ||
+      get16(frame + 12) != TYPE_IP6 ||
       ip6[6] != IPPROTO_IPIP || get16(ip6 + 4) > n || n > path->mtu4)
     return false;
   struct ip4_start start = ip4_start(ip);
@@ -39,8 +40,8 @@ static inline bool is_plain(const struct lwaftr_path *path, const struct packet 
 /* Is a packet from one B4 to another one that needs no error? */
 static inline bool may_turn(const struct lwaftr_path *path, const struct packet *p)
 {
-  const uint8_t *ip = data_of(p) + ETHERNET + IP6;
-  return path->known6 && ip[8] >= 2 && p->length <= path->mtu + ETHERNET;
+  const uint8_t *ip = data_of(p) + ETHERNET_HEADER + IP6_HEADER;
+  return path->known6 && ip[8] >= 2 && p->length <= path->mtu + ETHERNET_HEADER;
 }
 
 /* The packets of a stage that may be for the fast way, and what their ends are looked up
@@ -58,16 +59,17 @@ struct sums { struct lwaftr_sum in, hairpin; };
 /* Is a packet the softwire's that its source was found to be of? */
 static inline bool is_its(const struct packet *p, const struct found *from)
 {
-  return likely(is_found(from)) && likely(is_from(data_of(p) + ETHERNET, from->record));
+  return likely(is_found(from)) &&
+         likely(is_from(data_of(p) + ETHERNET_HEADER, from->record));
 }
 
 static inline void turn_back(const struct lwaftr_path *path, struct packet *p,
                              struct softwire_ends to, struct sums *sums)
 {
-  uint8_t *frame = data_of(p), *ip = frame + ETHERNET + IP6;
+  uint8_t *frame = data_of(p), *ip = frame + ETHERNET_HEADER + IP6_HEADER;
   add_to(&sums->in, p);
   count_down(ip);
-  write_tunnel(path, frame, ip[1], (uint32_t)p->length - ETHERNET - IP6, &to);
+  write_tunnel(path, frame, ip[1], (uint32_t)p->length - ETHERNET_HEADER - IP6_HEADER, &to);
   add_to(&sums->hairpin, p);
 }
 
@@ -145,7 +147,7 @@ static void stage(struct lwaftr_path *path, struct packet **packets, int n,
   bool any = false; /* does any go where the table may have softwires? */
   int count = 0;
   for (int i = 0; i < n; i++) {
-    fetch_headers(packets, i, n, ETHERNET + IP6);
+    fetch_headers(packets, i, n, ETHERNET_HEADER + IP6_HEADER);
     route[i] = B4_SLOW;
     wanted.at[count] = (uint8_t)i;
     wanted.packets[count] = packets[i];
@@ -173,8 +175,8 @@ void pg_lwaftr_b4(struct lwaftr_path *path, struct packet **packets, int n,
     stage(path, packets + i, RTE_MIN(n - i, (int)STAGE), route + i);
   struct lwaftr_sum hairpin = path->hairpin;
   uint64_t left = path->in.packets - hairpin.packets;
-  path->out = (struct lwaftr_sum){left, path->in.bytes - hairpin.bytes - IP6 * left};
-  path->hairpin.bytes -= IP6 * hairpin.packets;
+  path->out = (struct lwaftr_sum){left, path->in.bytes - hairpin.bytes - IP6_HEADER * left};
+  path->hairpin.bytes -= IP6_HEADER * hairpin.packets;
   count(&path->in_counts, path->in);
   count(&path->out4_counts, path->out);
   count(&path->hairpin_counts, path->hairpin);

@@ -15,8 +15,8 @@ static int32_t source_port(const uint8_t *ip, uint32_t n)
   const uint8_t *next = ip + header;
   n -= header;
   if (ip[9] != IPPROTO_ICMP)
-    return n < PORTS ? -PATH_INVALID : (int32_t)get16(next);
-  if (n < ICMP)
+    return n < PORTS_BYTES ? -PATH_INVALID : (int32_t)get16(next);
+  if (n < ICMP_HEADER)
     return -PATH_INVALID;
   if (next[0] == ECHO_REPLY)
     return 0;
@@ -27,12 +27,12 @@ static int32_t source_port(const uint8_t *ip, uint32_t n)
 
 static int32_t check(const struct lwaftr_path *path, const struct packet *p)
 {
-  const uint8_t *ip6 = data_of(p) + ETHERNET;
-  uint32_t n = (uint32_t)p->length - ETHERNET;
-  if (n < IP6)
+  const uint8_t *ip6 = data_of(p) + ETHERNET_HEADER;
+  uint32_t n = (uint32_t)p->length - ETHERNET_HEADER;
+  if (n < IP6_HEADER)
     return -PATH_INVALID;
   switch (ip6[6]) {
-  case IPPROTO_IPIP: return source_port(ip6 + IP6, n - IP6);
+  case IPPROTO_IPIP: return source_port(ip6 + IP6_HEADER, n - IP6_HEADER);
   case IPPROTO_FRAGMENT: return -PATH_FRAGMENT;
   case IPPROTO_ICMPV6: return path->allow_icmp6 ? -PATH_ICMP6 : -PATH_ICMP_POLICY;
   default: return -PATH_UNKNOWN_PROTOCOL;
@@ -53,7 +53,7 @@ int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int
     const struct packet *p = packets[i];
     const uint8_t *frame = data_of(p);
     fetch_header(packets, i, n);
-    if (p->length < ETHERNET || get16(frame + 12) != TYPE_IP6) {
+    if (p->length < ETHERNET_HEADER || get16(frame + 12) != TYPE_IP6) {
       results[i] = PATH_MISPLACED;
       continue;
     }
@@ -61,7 +61,7 @@ int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int
     int32_t port = check(path, p);
     results[i] = port < 0 ? (uint8_t)-port : PATH_NO_SOFTWIRE;
     if (port >= 0) {
-      lookups[wanted] = (struct lookup){get32(frame + ETHERNET + IP6 + 12),
+      lookups[wanted] = (struct lookup){get32(frame + ETHERNET_HEADER + IP6_HEADER + 12),
                                         (uint16_t)port};
       at[wanted++] = (uint8_t)i;
     }
@@ -72,13 +72,13 @@ int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int
     uint8_t *result = &results[at[k]];
     if (!found[k])
       continue;
-    if (!is_from(data_of(p) + ETHERNET, &ends[k])) {
+    if (!is_from(data_of(p) + ETHERNET_HEADER, &ends[k])) {
       *result = PATH_OTHER_ENDS;
       continue;
     }
     leave_tunnel(path, p);
     bool turns = path->hairpinning &&
-      pg_lwaftr_is_managed(path, get32(data_of(p) + ETHERNET + 16));
+      pg_lwaftr_is_managed(path, get32(data_of(p) + ETHERNET_HEADER + 16));
     *result = turns ? PATH_HAIRPIN : PATH_DONE;
     add_to(turns ? &hairpin : &out, p);
   }
@@ -92,10 +92,10 @@ int pg_lwaftr_decapsulate(struct lwaftr_path *path, struct packet **packets, int
  * and port are of; false if there is none. */
 bool pg_lwaftr_br(struct lwaftr_path *path, const struct packet *p, uint8_t *br)
 {
-  const uint8_t *ip = data_of(p) + ETHERNET + IP6;
-  if (p->length < ETHERNET + IP6)
+  const uint8_t *ip = data_of(p) + ETHERNET_HEADER + IP6_HEADER;
+  if (p->length < ETHERNET_HEADER + IP6_HEADER)
     return false;
-  int32_t port = source_port(ip, (uint32_t)p->length - ETHERNET - IP6);
+  int32_t port = source_port(ip, (uint32_t)p->length - ETHERNET_HEADER - IP6_HEADER);
   struct softwire_ends ends;
   if (port < 0)
     return false;

@@ -17,7 +17,7 @@ static int32_t icmp_port(const struct lwaftr_path *path, const uint8_t *ip,
     return -PATH_ICMP_POLICY;
   if (pg_fold_not(pg_sum_bytes(icmp, n)) != 0)
     return -PATH_BAD_CHECKSUM; /* RFC 5508, REQ-3 */
-  if (n < ICMP)
+  if (n < ICMP_HEADER)
     return -PATH_NO_SOFTWIRE;
   if (icmp[0] == ECHO_REQUEST)
     return 0;
@@ -29,8 +29,8 @@ static int32_t icmp_port(const struct lwaftr_path *path, const uint8_t *ip,
 /* The port a packet is for, or what is wrong with it, negated. */
 static int32_t port_of(const struct lwaftr_path *path, const struct packet *p)
 {
-  const uint8_t *ip = data_of(p) + ETHERNET;
-  uint32_t n = p->length < ETHERNET ? 0 : (uint32_t)p->length - ETHERNET;
+  const uint8_t *ip = data_of(p) + ETHERNET_HEADER;
+  uint32_t n = p->length < ETHERNET_HEADER ? 0 : (uint32_t)p->length - ETHERNET_HEADER;
   uint32_t header = ip4_header(ip, n);
   if (header == 0)
     return -PATH_INVALID;
@@ -38,7 +38,7 @@ static int32_t port_of(const struct lwaftr_path *path, const struct packet *p)
     return icmp_port(path, ip, header);
   if (get16(ip + IP4_FRAGMENT) & IP4_PART)
     return -PATH_FRAGMENT;
-  if (n < header + PORTS)
+  if (n < header + PORTS_BYTES)
     return -PATH_INVALID;
   return (int32_t)get16(ip + header + 2);
 }
@@ -46,15 +46,15 @@ static int32_t port_of(const struct lwaftr_path *path, const struct packet *p)
 static int encapsulate(const struct lwaftr_path *path, struct packet *p,
                        const struct softwire_ends *ends)
 {
-  uint8_t *ip = data_of(p) + ETHERNET;
-  uint32_t n = (uint32_t)p->length - ETHERNET;
-  if (p->length + IP6 > PACKET_MAX_PAYLOAD)
+  uint8_t *ip = data_of(p) + ETHERNET_HEADER;
+  uint32_t n = (uint32_t)p->length - ETHERNET_HEADER;
+  if (p->length + IP6_HEADER > PACKET_MAX_PAYLOAD)
     return PATH_INVALID;
   if (ip[8] > 0)
     count_down(ip);
   if (ip[8] == 0)
     return PATH_EXPIRED;
-  if (n + IP6 > path->mtu && get16(ip + IP4_FRAGMENT) & IP4_DONT_FRAGMENT)
+  if (n + IP6_HEADER > path->mtu && get16(ip + IP4_FRAGMENT) & IP4_DONT_FRAGMENT)
     return PATH_TOO_BIG;
   uint32_t tos = ip[1];
   write_tunnel(path, open_room(p), tos, n, ends);
@@ -76,7 +76,7 @@ int pg_lwaftr_encapsulate(struct lwaftr_path *path, struct packet **packets, int
     struct packet *p = packets[i];
     const uint8_t *frame = data_of(p);
     fetch_header(packets, i, n);
-    if (!hairpinned && (p->length < ETHERNET || get16(frame + 12) != TYPE_IP4)) {
+    if (!hairpinned && (p->length < ETHERNET_HEADER || get16(frame + 12) != TYPE_IP4)) {
       results[i] = PATH_MISPLACED;
       continue;
     }
@@ -84,7 +84,8 @@ int pg_lwaftr_encapsulate(struct lwaftr_path *path, struct packet **packets, int
     int32_t port = port_of(path, p);
     results[i] = port < 0 ? (uint8_t)-port : PATH_NO_SOFTWIRE;
     if (port >= 0) {
-      lookups[wanted] = (struct lookup){get32(frame + ETHERNET + 16), (uint16_t)port};
+      lookups[wanted] = (struct lookup){get32(frame + ETHERNET_HEADER + 16),
+                                        (uint16_t)port};
       at[wanted++] = (uint8_t)i;
     }
   }

@@ -23,10 +23,11 @@ static bool has_options(const uint8_t *ip, uint32_t n, struct lookup *lookup)
 static inline bool is_plain(const struct lwaftr_path *path, const struct packet *p,
                             struct lookup *lookup)
 {
-  const uint8_t *frame = data_of(p), *ip = frame + ETHERNET;
-  uint32_t n = (uint32_t)p->length - ETHERNET;
-  if (p->length < ETHERNET + IP4 + PORTS || get16(frame + 12) != TYPE_IP4 ||
-      n + IP6 > path->mtu || p->length + IP6 > PACKET_MAX_PAYLOAD || ip[8] < 2)
+  const uint8_t *frame = data_of(p), *ip = frame + ETHERNET_HEADER;
+  uint32_t n = (uint32_t)p->length - ETHERNET_HEADER;
+  if (p->length < ETHERNET_HEADER + IP4_HEADER + PORTS_BYTES ||
+      get16(frame + 12) != TYPE_IP4 || n + IP6_HEADER > path->mtu ||
+      p->length + IP6_HEADER > PACKET_MAX_PAYLOAD || ip[8] < 2)
     return false;
   struct ip4_start start = ip4_start(ip);
   *lookup = ip4_destination(&start);
@@ -45,8 +46,8 @@ struct wanted {
 static inline void encapsulate(const struct lwaftr_path *path, struct packet *p,
                                struct softwire_ends ends)
 {
-  uint8_t *ip = data_of(p) + ETHERNET;
-  uint32_t bytes = (uint32_t)p->length - ETHERNET, tos = ip[1];
+  uint8_t *ip = data_of(p) + ETHERNET_HEADER;
+  uint32_t bytes = (uint32_t)p->length - ETHERNET_HEADER, tos = ip[1];
   count_down(ip);
   write_tunnel(path, open_room(p), tos, bytes, &ends);
 }
@@ -83,7 +84,7 @@ static void stage(struct lwaftr_path *path, struct packet **packets, int n,
   struct lwaftr_sum in = {0};
   int count = 0;
   for (int i = 0; i < n; i++) {
-    fetch_headers(packets, i, n, -IP6);
+    fetch_headers(packets, i, n, -IP6_HEADER);
     route[i] = INET_SLOW;
     wanted.at[count] = (uint8_t)i;
     wanted.packets[count] = packets[i];
@@ -95,7 +96,7 @@ static void stage(struct lwaftr_path *path, struct packet **packets, int n,
     k = encapsulate_some(path, table, &wanted, k, route, &in);
   binding_leave(path);
   add_sum(&path->in, in);
-  in.bytes += IP6 * in.packets;
+  in.bytes += IP6_HEADER * in.packets;
   add_sum(&path->out, in);
 }
 

@@ -57,10 +57,10 @@ void softwires_look(struct softwire_table *table, const struct lookup *lookups, 
  * REQ-3), or -1. */
 int32_t embedded_port(const uint8_t *icmp, uint32_t n)
 {
-  if (n < ICMP + IP4)
+  if (n < ICMP_HEADER + IP4_HEADER)
     return -1;
-  uint32_t header = (icmp[ICMP] & 15u) * 4;
-  if (n < ICMP + header + 2)
+  uint32_t header = (icmp[ICMP_HEADER] & 15u) * 4;
+  if (n < ICMP_HEADER + header + 2)
     return -1;
-  return (int32_t)get16(icmp + ICMP + header);
+  return (int32_t)get16(icmp + ICMP_HEADER + header);
 }

@@ -7,11 +7,12 @@
 #include <netinet/in.h>
 
 #include "../../native/api.h"
+#include "../../net/icmp/types.h"
+#include "../../net/wire/ports.h"
 #include "../../net/wire/wire.h"
 #include "softwires.h"
 
 enum {
-  ETHERNET = 14, IP4 = 20, IP6 = 40, ICMP = 8, PORTS = 4, /* bytes */
   ECHO_REPLY = 0, ECHO_REQUEST = 8, /* types of ICMPv4 */
   AHEAD = 8                  /* packets whose headers are fetched before their turn */
 };
@@ -40,10 +41,10 @@ static inline void fetch_headers(struct packet **packets, int i, int n, int offs
  * section 5.2.2), else 0. */
 static inline uint32_t ip4_header(const uint8_t *ip, uint32_t n)
 {
-  if (n < IP4 || ip[0] >> 4 != 4)
+  if (n < IP4_HEADER || ip[0] >> 4 != 4)
     return 0;
   uint32_t header = (ip[0] & 15u) * 4, total = get16(ip + 2);
-  return header >= IP4 && header <= total && total <= n ? header : 0;
+  return header >= IP4_HEADER && header <= total && total <= n ? header : 0;
 }
 
 /* The start of an IPv4 packet, read at once: by its words it is soon seen whether it has
@@ -55,13 +56,14 @@ static inline struct ip4_start ip4_start(const uint8_t *ip)
   return (struct ip4_start){get64(ip), get64(ip + 8), get64(ip + 16)};
 }
 
-/* Is a packet that has `n` bytes, at least IP4 + PORTS, as it says, without options, whole,
- * and not ICMP? */
+/* Is a packet that has `n` bytes, at least IP4_HEADER + PORTS_BYTES, as it says, without
+ * options, whole, and not ICMP? */
 static inline bool ip4_is_common(const struct ip4_start *ip, uint32_t n)
 {
   enum { TO_SHAPE = 56, TO_LENGTH = 32, TO_PROTOCOL = 48 };
   uint32_t total = (uint16_t)(ip->length_and_offset >> TO_LENGTH);
-  return ip->length_and_offset >> TO_SHAPE == 0x45 && total - IP4 <= n - IP4 &&
+  return ip->length_and_offset >> TO_SHAPE == 0x45 &&
+         total - IP4_HEADER <= n - IP4_HEADER &&
          (ip->length_and_offset & IP4_PART) == 0 &&
          (uint8_t)(ip->protocol_and_source >> TO_PROTOCOL) != IPPROTO_ICMP;
 }
@@ -70,7 +72,7 @@ static inline bool ip4_is_common(const struct ip4_start *ip, uint32_t n)
 static inline uint32_t ip4_with_options(const uint8_t *ip, uint32_t n)
 {
   uint32_t header = ip4_header(ip, n);
-  bool plain = n >= header + PORTS && ip[9] != IPPROTO_ICMP &&
+  bool plain = n >= header + PORTS_BYTES && ip[9] != IPPROTO_ICMP &&
     !(get16(ip + IP4_FRAGMENT) & IP4_PART);
   return plain ? header : 0;
 }

@@ -29,12 +29,12 @@ static inline void set_length(struct packet *p, uint32_t length)
 /* Room for an IPv6 header before the packet's IPv4. */
 static inline uint8_t *open_room(struct packet *p)
 {
-  if (p->data_off < IP6) {
-    memmove(p->buf_addr + PACKET_HEADROOM + IP6, data_of(p), p->length);
-    p->data_off = PACKET_HEADROOM + IP6;
+  if (p->data_off < IP6_HEADER) {
+    memmove(p->buf_addr + PACKET_HEADROOM + IP6_HEADER, data_of(p), p->length);
+    p->data_off = PACKET_HEADROOM + IP6_HEADER;
   }
-  p->data_off -= IP6;
-  set_length(p, p->length + IP6);
+  p->data_off -= IP6_HEADER;
+  set_length(p, p->length + IP6_HEADER);
   return data_of(p);
 }
 
@@ -43,7 +43,7 @@ static inline void write_tunnel(const struct lwaftr_path *path, uint8_t *frame,
                                 uint32_t tos, uint32_t n,
                                 const struct softwire_ends *ends)
 {
-  uint8_t *ip6 = frame + ETHERNET;
+  uint8_t *ip6 = frame + ETHERNET_HEADER;
   uint32_t first = 6u << 28 | tos << 20 | path->flow_label;
   uint64_t start = rte_cpu_to_be_64((uint64_t)first << 32 | n << 16 |
                                     IPPROTO_IPIP << 8 | 255);
@@ -56,8 +56,8 @@ static inline void write_tunnel(const struct lwaftr_path *path, uint8_t *frame,
 /* Take the tunnel's header off. */
 static inline void leave_tunnel(const struct lwaftr_path *path, struct packet *p)
 {
-  p->data_off += IP6;
-  set_length(p, p->length - IP6);
+  p->data_off += IP6_HEADER;
+  set_length(p, p->length - IP6_HEADER);
   if (p->data_off > PACKET_MAX_HEADROOM) {
     memmove(p->buf_addr + PACKET_HEADROOM, data_of(p), p->length);
     p->data_off = PACKET_HEADROOM;
