@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local doubt = require("program.loadtest.doubt")
 local engine = require("core.app")
 local frames = require("program.loadtest.frames")
 local link = require("core.link")
@@ -246,7 +247,7 @@ describe("a trial in which this machine was late", function ()
     assert.equal("not measurable at this rate here, because this machine was 12.3 ms "
       .. "behind, and makes up for a burst of 128 packets or 1 ms", result.reason)
     assert.matches("this machine took nothing from the ports for 5.0 ms",
-      tester.not_measurable({late = 0.005, blind = 0.005}, 32), 1, true)
+      doubt.not_measurable({late = 0.005, blind = 0.005}, 32), 1, true)
   end)
 
   it("isn't void where the verdict holds in any case", function ()

@@ -37,7 +37,8 @@ function options.of_search(p)
     .. "frame check, instead of files: 60,1514, or rfc2544."):argname("SIZES")
     :convert(streams.sizes)
   p:option("--burst", "Packets that may be sent at once after this machine was late, "
-    .. "or those of 1 ms if they are more (default 128)."):argname("N")
+    .. "or those of 1 ms if they are more (default 128): the device holds so many.")
+    :argname("N")
     :convert(cli.integer(0, 100000))
 end
 

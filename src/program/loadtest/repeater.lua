@@ -20,6 +20,9 @@ local MOST_A_BREATH = 256
 -- `late` if this process wasn't running or not fast enough, as `held` if the output had
 -- no room.
 local CATCHING_UP_S = 1e-3
+-- What is sent later than this after it was due counts as `behind`: it goes together
+-- with others, and a device with short queues may lose of them.
+local SMOOTH_S = 2e-4
 
 local Repeater = {}
 Repeater.__index = Repeater
@@ -34,15 +37,16 @@ end
 --- `arg.frames`: an array of strings, the packets to send besides those received.
 --- `packets` and `bits` (on the wire) count what was sent, `late` and `held` the
 --- seconds given up since set_rate(), `longest` the seconds of the longest burst (what
---- was due, and went at once), `apart` those from one packet to the next.
+--- was due, and went at once), `apart` those from one packet to the next, `behind` the
+--- packets sent over 0.2 ms after they were due, since this machine was late.
 function Repeater:new(arg)
   local kept = {}
   for i, bytes in ipairs(arg and arg.frames or {}) do
     kept[i] = packet.from_string(bytes)
   end
   return setmetatable({kept = kept, cursor = 1, rate = 0, packets = 0, bits = 0,
-                       late = 0, held = 0, longest = 0, apart = 0, full = false,
-                       pulled = 0, left = math.huge,
+                       late = 0, held = 0, longest = 0, apart = 0, behind = 0,
+                       full = false, pulled = 0, left = math.huge,
                        schedule = schedule.new(CATCHING_UP_S)}, Repeater)
 end
 
@@ -63,7 +67,7 @@ function Repeater:set_rate(bits, most, burst)
     self.schedule.catch_up = Repeater.catching_up(bits, burst or 0, of_one)
     self.apart = of_one / bits
   end
-  self.longest = 0
+  self.longest, self.behind = 0, 0
   self.rate, self.left = bits, most or math.huge
   self.late, self.held, self.full, self.pulled = 0, 0, false, now
   schedule.restart(self.schedule, now)
@@ -77,8 +81,10 @@ end
 local function send(self, output, n, now)
   local kept, cursor, sent, bits = self.kept, self.cursor, 0, 0
   local times, of_a_bit = self.schedule, 1 / self.rate
+  local behind, smooth = 0, self.full and -math.huge or now - SMOOTH_S
   for _ = 1, n do
     if times.due >= now then break end
+    if times.due < smooth then behind = behind + 1 end
     local p = clone(kept[cursor])
     local size = wire_bits(p.length)
     bits = bits + size
@@ -88,7 +94,7 @@ local function send(self, output, n, now)
     cursor = cursor < #kept and cursor + 1 or 1
   end
   self.cursor, self.packets = cursor, self.packets + sent
-  self.bits = self.bits + bits
+  self.bits, self.behind = self.bits + bits, self.behind + behind
   self.left = self.left - sent
 end
 

@@ -8,6 +8,7 @@ local config = require("core.config")
 local engine = require("core.app")
 local failure = require("core.failure")
 local link = require("core.link")
+local doubt = require("program.loadtest.doubt")
 local frames = require("program.loadtest.frames")
 local quiet = require("lib.quiet")
 local waiting = require("lib.waiting")
@@ -70,8 +71,8 @@ function tester.together(f, ...)
 end
 
 --- A tester for the streams, whose graph is running. `burst`: how many packets may be
---- sent at once after this machine was late, or those of a millisecond if they are more
---- (default: BURST).
+--- sent at once after this machine was late, or those of a millisecond if they are
+--- more: the device is known to hold them. (Default: BURST, and it isn't known.)
 function tester.new(list, size, burst)
   engine.configure(tester.graph(list, size))
   engine.busywait = true
@@ -80,7 +81,8 @@ function tester.new(list, size, burst)
     if not stream.silent then sending[#sending + 1] = stream end
   end
   local self = setmetatable({streams = sending, gap = 0, looked = 0, voids = {},
-    burst_limit = burst or tester.BURST, made = 0, held = false}, Tester)
+    burst_limit = burst or tester.BURST, holds_bursts = burst ~= nil,
+    made = 0, held = false}, Tester)
   commands.let_in(self)
   return self
 end
@@ -185,11 +187,12 @@ local function bit_rate(packets, bytes, seconds)
   return 8 * (bytes + 24 * packets) / seconds
 end
 
-local function difference(stream, before, now, rate, seconds)
+local function difference(stream, before, now, rate, seconds, behind)
   local d = {name = stream.tx}
   for key, value in pairs(now) do d[key] = value - before[key] end
   d.lost = math.max(0, d.tx - d.rx)
   d.loss = d.tx > 0 and d.lost / d.tx or 0
+  d.doubtful = math.min(d.lost, d.drops + behind)
   -- One packet more or less is no other rate.
   d.kept = d.tx > 0 and d.bits * (1 + 1 / d.tx) >= KEPT * rate * seconds
   d.tx_pps, d.rx_pps = d.tx / seconds, d.rx / seconds
@@ -201,9 +204,10 @@ end
 -- How this machine did its part in what has been sent at `rate` since `send` began:
 -- `late`, the seconds that a sender gave up; `blind`, those in which a receiving port
 -- may have got more than it holds, since nobody took it; `burst`, the most packets sent
--- at once after being late.
+-- at once after being late; `behind`, those of each stream that were sent in such
+-- bursts, where the device may not hold them.
 local function watch(self, rate, seen)
-  for _, stream in ipairs(self.streams) do
+  for i, stream in ipairs(self.streams) do
     local repeater = app("repeater", stream)
     local bits = math.max(1, repeater:mean_bits())
     local holds = Repeater.catching_up(rate, RECEIVE_RING, bits)
@@ -211,6 +215,8 @@ local function watch(self, rate, seen)
     seen.late = math.max(seen.late, repeater.late)
     local burst = 1 + math.floor(repeater.longest * rate / bits)
     seen.burst = math.max(seen.burst, burst)
+    local behind = self.holds_bursts and 0 or repeater.behind
+    seen.behind[i] = (seen.behind[i] or 0) + behind
   end
 end
 
@@ -236,7 +242,7 @@ local function send(self, rate, seconds, wait, most)
   run_for(self, seconds, most and function () return all_sent(self) end)
   -- Longer than `seconds`, if the process had to wait for a CPU.
   local took = math.max(self.looked - began, 1e-9)
-  local seen = {late = 0, blind = 0, burst = 0}
+  local seen = {late = 0, blind = 0, burst = 0, behind = {}}
   watch(self, rate, seen)
   set_rates(self, 0)
   flush(self)
@@ -246,7 +252,9 @@ local function send(self, rate, seconds, wait, most)
                   blind = seen.blind, late = math.max(seen.late, seen.blind),
                   fair = seen.blind == 0 and seen.burst <= self.burst_limit}
   for i, now in ipairs(totals(self)) do
-    result.streams[i] = difference(self.streams[i], before[i], now, rate, took)
+    local s = difference(self.streams[i], before[i], now, rate, took, seen.behind[i])
+    result.streams[i] = s
+    result.fair = result.fair and (s.lost == 0 or s.doubtful < s.lost)
   end
   self.made, self.last, self.doing = self.made + 1, result, nil
   return result
@@ -256,12 +264,13 @@ end
 --- for what is under way, `wait` seconds at most. Returns {rate, seconds (it took),
 --- streams = a list of {name, tx, rx (packets), tx_bytes, rx_bytes, lost, loss (share
 --- of those sent), drops (by the receiving port), failed (in the sending one), tx_pps,
---- rx_pps, tx_rate, rx_rate (bits a second), kept = was the rate kept?}, late = the
---- seconds in which this machine didn't do its part, since the process had to wait for
---- a CPU or was too slow; 0 if that were less than what the sender makes up for; blind
---- = those of them in which a receiving port may have got more than it holds; burst =
---- the most packets of a stream that were sent at once; fair = is what was lost the
---- device's loss, since it had no burst above the limit and all that came back was
+--- rx_pps, tx_rate, rx_rate (bits a second), kept = was the rate kept?, doubtful = the
+--- most of those lost that this machine may have lost, or that went in bursts}, late =
+--- the seconds in which this machine didn't do its part, since the process had to wait
+--- for a CPU or was too slow; 0 if that were less than what the sender makes up for;
+--- blind = those of them in which a receiving port may have got more than it holds;
+--- burst = the most packets of a stream that were sent at once; fair = is what was lost
+--- the device's loss, since it had no burst above the limit and all that came back was
 --- taken?}.
 function Tester:trial(rate, seconds, wait)
   return send(self, rate, seconds, wait)
@@ -289,15 +298,6 @@ end
 --- How many trials at a rate may be void.
 tester.MOST_VOID = 3
 
---- Why the trial with this result tells nothing of the device.
-function tester.not_measurable(result, burst)
-  local why = (result.blind or 0) > 0
-    and ("took nothing from the ports for %.1f ms"):format(1e3 * result.blind)
-    or ("was %.1f ms behind, and makes up for a burst of %d packets or 1 ms")
-      :format(1e3 * result.late, burst)
-  return "not measurable at this rate here, because this machine " .. why
-end
-
 -- For who asks how far the trials are.
 local function note_bounds(self, result)
   if result.passed then
@@ -310,21 +310,22 @@ end
 --- Trials, until one counts: `try`() makes one and returns trial()'s result, and
 --- judge(result) says, without looking at `late`, whether it has passed, if not, why,
 --- and whether that holds in any case. One that hasn't, and in which this machine was
---- late, is void: the device may have nothing to do with it. again(result) is called,
---- and it is done again, but no more than MOST_VOID times in all for the same `what` (a
---- rate); `void` is set in the result if the last is void still. Returns the result,
---- with `passed`, `void` and `reason` (empty if it has passed).
+--- late, or lost packets itself, is void: the device may have nothing to do with it.
+--- again(result) is called, and it is done again, but no more than MOST_VOID times in
+--- all for the same `what` (a rate); `void` is set in the result if the last is void
+--- still. Returns the result, with `passed`, `void` and `reason` (empty if it has
+--- passed).
 function Tester:valid(what, try, judge, again)
   while true do
     local result = try()
     local passed, reason, holds = judge(result)
     result.passed, result.void, result.reason = passed, false, passed and "" or reason
-    if passed or holds or result.late == 0 then
+    if passed or holds or (result.late == 0 and doubt.packets(result) == 0) then
       note_bounds(self, result)
       return result
     end
     result.void = true
-    result.reason = tester.not_measurable(result, self.burst_limit)
+    result.reason = doubt.not_measurable(result, self.burst_limit)
     local voids = self.voids[what] or 0
     if voids == tester.MOST_VOID then return result end
     self.voids[what] = voids + 1

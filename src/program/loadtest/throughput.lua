@@ -2,6 +2,7 @@
 -- The throughput test of RFC 2544, section 26.1: the highest rate at which what is sent
 -- comes back.
 
+local doubt = require("program.loadtest.doubt")
 local failure = require("core.failure")
 local process = require("core.lib.process")
 local report = require("program.loadtest.report")
@@ -29,7 +30,9 @@ function throughput.verdict(result, options)
   for _, s in ipairs(result.streams) do
     if s.tx == 0 then return false, "nothing was sent" end
     if s.failed > 0 then return false, "the port couldn't send" end
-    if s.loss > options.loss then return false, "packets were lost", result.fair end
+    if s.loss > options.loss then
+      return false, "packets were lost", doubt.is_certain(result, s, options.loss)
+    end
     if not s.kept then return false, "the rate was not kept" end
   end
   return true

@@ -57,7 +57,6 @@ local function with_defaults(options)
   options.max, options.precision = options.bitrate or 10e9, options.precision or 1e6
   options.retries, options.loss = options.retry_count, options.loss or 0
   options.warm_up = options.warm_up or 1
-  options.burst = options.burst or tester.BURST
   if options.rfc2544 then options.sizes = options.sizes or streams.RFC2544_SIZES end
   loadtest.takes_time("duration", options.duration)
   return options
@@ -78,7 +77,7 @@ end
 local function whole(options, all)
   return {bitrate = options.max, precision = options.precision, loss = options.loss,
           duration = options.duration, retries = options.retries, results = all,
-          burst = options.burst}
+          burst = options.burst or tester.BURST}
 end
 
 --- Run the program: `args` as in its usage.

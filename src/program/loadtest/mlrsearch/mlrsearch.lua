@@ -111,7 +111,8 @@ function M.run(args)
   local problem = tester.together(measure_all, options, say, all)
   if options.json then
     files.save(options.json, report.json{report = "mlrsearch", bitrate = options.max,
-      min = options.min, duration = options.duration, burst = options.burst,
+      min = options.min, duration = options.duration,
+      burst = options.burst or tester.BURST,
       duration_sum = options.duration_sum, exceed_ratio = options.exceed,
       width = options.width, results = all})
   end

@@ -6,7 +6,6 @@ local failure = require("core.failure")
 local loadtest = require("program.loadtest.options")
 local plot_file = require("lib.picture.plot_file")
 local streams = require("program.loadtest.streams")
-local tester = require("program.loadtest.tester")
 
 local M = {}
 
@@ -75,7 +74,7 @@ function M.parse(args)
   o.max, o.duration = o.bitrate or 10e9, o.duration or 1
   o.min, o.wait, o.warm_up = o.min or o.max / 1e6, o.wait or 0.2, o.warm_up or 1
   o.duration_sum, o.exceed = o.duration_sum or 21 * o.duration, o.exceed or 0.5
-  o.width, o.burst = o.width or 0.005, o.burst or tester.BURST
+  o.width = o.width or 0.005
   check(o)
   o.goals, o.worst = {}, 0
   for i, ratio in ipairs(o.loss or {0, 0.005}) do

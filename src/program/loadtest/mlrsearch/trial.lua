@@ -22,14 +22,19 @@ end
 
 --- A judge for the tester's `valid`: does the trial count? Not if this machine sent
 --- less than it should have, unless even of that more was lost than `loss` (a ratio);
---- nor if it may have lost packets itself.
+--- nor if it may have lost packets itself, or by bursts, and more than `loss` only by
+--- that.
 function trial.judge(loss)
   return function (result)
-    local most, kept = 0, true
+    local most, least, kept = 0, 0, true
     for _, stream in ipairs(result.streams) do
       most, kept = math.max(most, stream.loss), kept and stream.kept
+      local certain = stream.loss - (stream.doubtful or 0) / math.max(1, stream.tx or 1)
+      least = math.max(least, certain)
     end
-    if most > 0 and not result.fair then return false, "packets were lost" end
+    if most > 0 and not result.fair or most > loss and least <= loss then
+      return false, "packets were lost"
+    end
     if not kept and result.late > 0 and most <= loss then
       return false, "the rate was not kept"
     end
