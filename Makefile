@@ -197,23 +197,6 @@ lint: libraries
 	$(PYTHON) tools/plain_words.py
 	$(CC) $(CFLAGS) -Werror -fsyntax-only $(SOURCES) $(wildcard bench/native/*.c test/native/*.c)
 
-# What Lua reads of the C headers (core.declare).
-DECLARATIONS := src/native/api.h src/native/files.h src/native/kernels.h src/native/ports.h src/native/log.h \
-  src/net/address/text.h src/net/checksum/checksum.h src/net/fdb/fdb.h src/net/flow/flow.h src/net/flow/numbers.h src/net/flow/shared.h src/net/metering/metering.h src/net/keep/keep.h src/net/keep/former.h src/net/neighbor/neighbor.h src/net/replica/replica.h src/net/fragment/fragment.h src/net/icmp/icmp.h src/net/route/route.h \
-  src/net/ip/transport.h src/net/stream/stream.h src/native/passed.h \
-  src/net/rate/schedule.h src/net/rate/pacer.h src/net/classify/rules.h src/net/classify/queues.h src/native/packet_ring.h src/native/threads.h src/net/tcp/connection.h \
-  snabb/native/snabb.h \
-  src/lib/pcap/source.h src/port/memif/memif.h src/port/netmap/netmap.h src/port/packet/packet.h \
-  src/port/pcap/pcap.h src/port/vhost/vhost.h src/port/virtio_user/virtio_user.h src/port/xdp/xdp.h \
-  src/apps/vtep/vtep.h src/apps/lwaftr/lwaftr.h src/apps/vlan_switch/vlan_switch.h \
-  src/apps/packet_filter/connections.h src/apps/pcap/sides.h src/apps/record/record.h src/apps/rewrite/rewrite.h snabb/apps/bridge/bridge.h \
-  click/native/ip.h \
-  click/native/chance.h click/native/classify.h click/native/flow_ends.h \
-  click/native/flow_areas.h click/native/flow_manager.h click/native/flows.h \
-  click/native/patterns.h click/native/stations.h click/native/crc32.h click/native/work.h \
-  click/native/tcp_timestamp.h \
-  moongen/native/moongen.h
-
 SHARE := $(DESTDIR)$(PREFIX)/share/perigee
 DOC := $(DESTDIR)$(PREFIX)/share/doc/perigee
 
@@ -258,8 +241,8 @@ install: perigee manual
 	install -m 644 build/manual/man1/*.1 '$(MAN)'
 	install -D -m 644 build/manual/bash/perigee '$(BASH_COMPLETIONS)/perigee'
 	install -D -m 644 build/manual/zsh/_perigee '$(ZSH_COMPLETIONS)/_perigee'
-	find src snabb click moongen -type f ! -name "*_spec.lua" ! -name "*.c" ! -name "*.pyc" \
-	  \( ! -name '*.h' -o $(foreach h,$(DECLARATIONS),-path $(h) -o) -false \) | \
+	{ find src snabb click moongen -type f ! -name '*_spec.lua' ! -name '*.[ch]' \
+	  ! -name '*.pyc' && tools/declarations; } | \
 	  while read -r file; do install -D -m 644 "$$file" '$(SHARE)'/"$$file" || exit 1; done
 	install -m 644 tools/bytecode.lua '$(SHARE)'
 	$(if $(filter no,$(BYTECODE)),rm -f '$(SHARE)/modules.bytecode',./perigee run \
