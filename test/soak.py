@@ -40,7 +40,8 @@ MOST_LEFT = 3  # folders of peers that were killed last: the next process remove
 
 
 def files_below(folder):
-    return sum(len(files) for path, _, files in os.walk(folder) if LATE not in path + "/")
+    return {f"{path.removeprefix(str(folder))}/{name}" for path, _, files in os.walk(folder)
+            if LATE not in path + "/" for name in files}
 
 
 def descriptors(pid):
@@ -65,7 +66,7 @@ def sample(pid, shm):
     return {"resident kB": int(lines["VmRSS"].split()[0]),
             "descriptors": descriptors(pid),
             "threads": int(lines["Threads"]), "mappings of files": named,
-            "files in shared memory": files_below(shm / str(pid)),
+            "files in shared memory": len(files_below(shm / str(pid))),
             "run folders": len(folders)}
 
 
@@ -92,6 +93,7 @@ class Soak:
         self.a, self.middle, self.b = make("a"), make("m"), make("b")
         self.folder, self.rng = folder, random.Random(seed)
         self.stop, self.lost, self.sent = threading.Event(), 0, 0
+        self.files = []  # in shared memory, of each sample
         self.shm = shm
         self.environment = {**os.environ, "SNABB_SHM_ROOT": str(self.shm)}
         for host, iface, address in (self.a, "left", 1), (self.b, "right", 2):
@@ -173,6 +175,7 @@ class Soak:
                 program.read()
                 if "next" in program.said[found[-1].end():]:
                     continue  # it may be of another graph
+                self.files.append(files_below(self.shm / str(program.pid)))
                 samples.append({**now, "Lua's heap kB": heap,
                                 "packets in use": used, "packets in all": size})
                 if seen % 15 == 0 or seen == WARM_UP:
@@ -220,6 +223,9 @@ def soak(seconds, seed, period=1.0, say=print):
     say(f"{said.count('changed') + len(samples)} changes, {said.count('refused')} times "
         f"refused; pings {it.sent}, lost {it.lost}\npackets: {a}", flush=True)
     faults = faults_of(samples)
+    if any("files" in fault for fault in faults):
+        early = set.union(*it.files[:len(samples) // 2])
+        faults.append(f"new files: {sorted(it.files[-1] - early)}")
     if it.lost or not it.sent:
         faults.append(f"{it.lost} of {it.sent} pings lost")
     if a["held by apps"]:

@@ -9,6 +9,7 @@ import socket
 
 import pytest
 
+from helpers.click_control import connect
 from helpers.command import PERIGEE, catches, run, running, wait_until
 from helpers.network import Namespace, Wire, veth
 from helpers.service import Manager
@@ -277,3 +278,22 @@ def test_what_is_wrong_is_told_before(environment, tmp_path):  # noqa: F811
         assert wrong.returncode == 2 and "nothing:x" in wrong.stderr
         assert first.read(), first.said
         assert first.interrupt() == 0
+
+
+def test_its_control_socket_waits_for_the_other_ones_end(environment, tmp_path):  # noqa: F811
+    """A process that is killed lets go of its name before the kernel closes its sockets."""
+    path = tmp_path / "socket"
+    command = [PERIGEE, "--keep", "x", "--standby", "click"]
+    with running(*command, "-e", QUIET, env=environment) as first, \
+            socket.socket(socket.AF_UNIX) as other:
+        first.wait_for_engine()
+        with running(*command, "-u", path, "-e", QUIET, env=environment) as second:
+            stands_by(second, first)
+            other.bind(str(path))
+            other.listen()
+            kill(first)
+            second.wait_for("took over in")
+            other.accept()[0].close()  # it has looked
+            other.close()
+            assert connect(path).readline().startswith("Click::ControlSocket/1.")
+            assert "in use" not in second.said

@@ -92,9 +92,10 @@ local function new_visitor(fd, path, text)
   end
 
   function visitor.leave()
+    -- (Before it is closed: then another process may listen there.)
+    if path then os.remove(path) end
     if pid then C.pg_helper_stop(pid) end
     unistd.close(fd)
-    if path then os.remove(path) end
   end
 
   for _, f in pairs(visitor) do jit.off(f, true) end

@@ -7,111 +7,14 @@
 local arguments = require("click.arguments")
 local chatter = require("click.chatter")
 local element = require("click.element")
-local errors = require("click.errors")
 local http = require("click.script.http")
-local peer = require("lib.peer")
 local protocol = require("click.script.protocol")
+local Serving = require("click.script.serving")
 local sockets = require("lib.sockets")
-local standby = require("core.outside.standby")
 local text = require("click.language.text")
-local trust = require("click.script.trust")
 
-local LOCAL, ANYWHERE, RETRY_SECONDS = "127.0.0.1", "0.0.0.0", 1
+local LOCAL, ANYWHERE = Serving.LOCAL, "0.0.0.0"
 local LONGEST_PATH = 107 -- bytes; <linux/un.h>, without the final zero
-
--- A server, and what both classes do with it: they have listen(self), which returns a
--- socket or nil and a message, and session(self).
-local Serving = element.define{name = "(server)", ports = "0/0", division = "whole"}
-
--- A connection of another user's is refused, which is told once.
-local function admit(self)
-  if self.path or self.address ~= LOCAL then return nil end
-  return function (address)
-    if peer.is_trusted(address) then return true end
-    if not self.has_refused then
-      self.has_refused = true
-      self:say("%s :: %s: refused a connection of another user; LOCALHOST false lets "
-        .. "all connect", self.name, self.class.name)
-    end
-    return false
-  end
-end
-
-local function start(self, fd)
-  self.server = sockets.server(fd, function (address)
-    return self:session(self.address == LOCAL or trust.is_own(address))
-  end,
-    self.verbose and function (line)
-      self:say("%s :: %s: %s", self.name, self.class.name, line)
-    end, admit(self))
-  self.router:serve(self, self.server)
-end
-
--- Try to listen. True, or false after it has been said why not.
-local function try(self, reporter)
-  self.retries = self.retries - 1
-  local fd, problem = self:listen()
-  if fd then
-    start(self, fd)
-    return true
-  elseif self.retries < 0 then
-    reporter:error("%s", problem)
-  elseif self.retry_warnings then
-    reporter:warning("%s (%d %s left)", problem, self.retries + 1,
-      self.retries == 0 and "try" or "tries")
-  end
-  return false
-end
-
--- Try again every second, and stop the router when that was for nothing.
-local function keep_trying(self)
-  local timer
-  timer = self.router:timer(function ()
-    if self.server or try(self, errors.to_stderr()) then return end
-    if self.retries >= 0 then timer:after(RETRY_SECONDS) else self.router:stop() end
-  end)
-  timer:after(RETRY_SECONDS)
-  self.timer = timer
-end
-
--- Does the other one listen where this one wants to?
-local function same_place(self, old)
-  return old.class == self.class and old.kind == self.kind and old.path == self.path
-    and (old.port == self.port or self.next_free and old.wanted_port == self.port)
-end
-
-function Serving:initialize()
-  local old = self.router.old and self.router.old.by_name[self.name]
-  if old and old.server and same_place(self, old) then return end
-  local reporter = {error = function (_, ...) self:error(...) end,
-    warning = function (_, ...) self:warning(...) end}
-  standby.after(function ()
-    if not try(self, reporter) and self.retries >= 0 then keep_trying(self) end
-  end)
-end
-
-function Serving:cleanup()
-  if self.timer then self.timer:unschedule() end
-  if not self.server then return end
-  self.router:poll(self, nil)
-  self.server:close()
-  if self.path then os.remove(self.path) end
-end
-
---- Go on with the sockets of `old`, whose clients notice nothing.
-function Serving:take_state(old)
-  if self.server or not old.server or not same_place(self, old) then return end
-  local server = old.server
-  old.router:poll(old, nil)
-  old.server = nil
-  start(self, server.fd)
-  self.port = old.port
-  for _, session in pairs(server.connections) do
-    session.router = self.router
-    session.proxy = self.proxy
-  end
-  self.server:take_over(server.connections)
-end
 
 -- ControlSocket ---------------------------------------------------------------------
 
@@ -212,7 +115,7 @@ end
 --- A connection that is there already (SOCKET) needs no listening.
 function ControlSocket:initialize()
   if self.kind ~= "SOCKET" then return Serving.initialize(self) end
-  start(self, nil)
+  self:start(nil)
   self.server:add(self.descriptor)
 end
 
