@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Answers to ARP requests (RFC 826), and messages that nobody asked for.
+-- Answers to ARP requests (RFC 826).
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -194,31 +194,4 @@ ARPResponder.handlers = {
   add = {write = add}, remove = {write = remove},
 }
 
--- ARPFaker -------------------------------------------------------------------------
-
-local ARPFaker = element.define{
-  name = "ARPFaker", ports = "0/1", processing = "/h", emits = true,
-  summary = "periodically generates fake ARP responses",
-  arguments = {
-    {"DSTIP", "ip", required = true}, {"DSTETH", "eth", required = true},
-    {"SRCIP", "ip", required = true}, {"SRCETH", "eth", required = true},
-  },
-}
-
-local FIRST_AFTER, EVERY = 1, 10 -- seconds
-
-function ARPFaker:configure(a) self.a = a end
-
-function ARPFaker:initialize()
-  local timer
-  timer = self.router:timer(function ()
-    local p, a = packet.allocate(), self.a
-    note.clear(p)
-    arp.reply(p, a.SRCETH, wire.word_of(a.SRCIP), a.DSTETH, wire.word_of(a.DSTIP))
-    self.emit(1, p)
-    timer:after(EVERY)
-  end)
-  timer:after(FIRST_AFTER)
-end
-
-return {ARPResponder, ARPFaker}
+return {ARPResponder}
