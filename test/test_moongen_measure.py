@@ -10,7 +10,7 @@ import struct
 import urllib.request
 
 import pytest
-from scapy.all import UDP, Ether, PcapReader
+from scapy.all import IP, UDP, Ether, PcapReader, wrpcap
 
 from helpers.command import PERIGEE, ROOT, TIMEOUT_S, perigee, running, wait_until
 
@@ -260,3 +260,18 @@ def test_a_script_of_2015_measures_by_itself(queues):
     assert result.returncode == 1
     assert re.search(r"perigee: task 'master': \S+of_2015.lua:\d+: a field or argument of C "
                      "takes a number from 0 to 65535, not a string\n", result.stderr)
+
+
+def test_names_of_2014_to_2016(tmp_path):
+    """They do what those of later do."""
+    frames = [Ether(dst="02:00:00:00:00:02") / IP() / UDP(dport=7) / bytes(n)
+              for n in (20, 200, 1000)]
+    wrpcap(str(tmp_path / "in.pcap"), frames)
+    script = ROOT / "test" / "moongen" / "old_names.lua"
+    result = perigee("moongen", "--port", "0=ring:a", "--port", "1=ring:a", script,
+                     "in.pcap", "out.pcap", cwd=tmp_path)
+    assert "limiter\tfunction\n" in result.stdout and "clocks\t0\n" in result.stdout
+    assert "read\t3\ttrue\t62\t7\n" in result.stdout, result.stdout + result.stderr
+    assert list(map(bytes, packets(tmp_path / "out.pcap"))) == list(map(bytes, frames))
+    assert "mac\ttrue\n" in result.stdout and result.returncode == 0, result.stderr
+    assert result.stdout.count("total 3 packets") == 3, result.stdout

@@ -52,6 +52,18 @@ for kind, make in pairs{Dev = device_counter, Pkt = made_by(counters.of_packets)
   end
 end
 
+-- Names of 2015.
+function stats.newRxCounter(_, ...) return device_counter("RX", nil, ...) end
+
+--- Of a device or a queue; or of what is counted by hand: a name, the packets' size,
+--- format and file.
+function stats.newTxCounter(_, device, size, format, file)
+  if type(device) == "table" then
+    return device_counter("TX", nil, device, size, format)
+  end
+  return stats:newManualTxCounter(device, format, file)
+end
+
 -- The task
 
 local COUNT_EVERY_MS = 10

@@ -175,6 +175,13 @@ function M.syncClocks(a, b)
   if timesync.enable(a) and timesync.enable(b) then timesync.synchronize(a, b) end
 end
 
+--- How far the clock of `a` is ahead of that of `b`, in nanoseconds; 0 where both are
+--- the CPU's.
+function M.getClockDiff(a, b)
+  if not (timesync.enable(a) and timesync.enable(b)) then return 0 end
+  return timesync.time(a) - timesync.time(b)
+end
+
 for name, f in pairs(require("moongen.measure.stamped")) do M[name] = f end
 
 return M

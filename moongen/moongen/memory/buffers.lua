@@ -147,6 +147,7 @@ function Buffers:__ipairs() return buffers.next, self, 0 end
 function Buffers:__tostring() return ("[bufArray: %d buffers]"):format(self.size) end
 
 checked.guard(methods, "alloc allocN freeAll free freeAfter")
+methods.fill = methods.alloc -- its name of 2014
 
 local make = ffi.metatype("struct mg_buffers", Buffers)
 

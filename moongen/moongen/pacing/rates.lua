@@ -10,6 +10,7 @@ local C = require("core.declare")("native/moongen.h")
 local M = {queue = {}, device = {}}
 
 local CRC_BYTES = 4
+local GAP_BYTES = 20 -- preamble and gap
 local DEFAULT_SIZE = 60    -- bytes without CRC
 local MOST_MBIT = 65535    -- DPDK 22.11 takes 16 bits
 
@@ -89,6 +90,13 @@ end
 function M.queue:setRateMpps(mpps, size)
   mpps = number(mpps, "a rate in Mpps")
   self:setRate(mpps * ((size or DEFAULT_SIZE) + CRC_BYTES) * 8)
+end
+
+--- Send with `mbit` Mbit/s on the wire, where packets have `size` bytes with CRC
+--- (default 64): a name of 2014.
+function M.queue:setWireRate(mbit, size)
+  size = number(size or DEFAULT_SIZE + CRC_BYTES, "a number of bytes")
+  self:setRate(number(mbit, "a rate in Mbit/s") * size / (size + GAP_BYTES))
 end
 
 --- Send packets with the delays that they have (`buf:setDelay`): so many bytes on the

@@ -18,6 +18,7 @@ local STACKS = {
   getEthernetQinQPacket = {QINQ}, getEthQinQPacket = {QINQ},
   getArpPacket = {"eth", "arp"}, getLacpPacket = {"eth", "lacp"},
   getPtpPacket = {"eth", "ptp"}, getUdpPtpPacket = {"eth", "ip4", "udp", "ptp"},
+  getUDPPacket = {"eth", "ip4", "udp"}, -- a name of 2014 and 2015
   getVxlanPacket = {"eth", "ip4", "udp", "vxlan"},
   getVxlanEthernetPacket = {"eth", "ip4", "udp", "vxlan", {"eth", name = "innerEth"}},
   getSFlowPacket = {"eth", "ip4", "udp", {"sflow", subType = "ip4"}, "noPayload"},

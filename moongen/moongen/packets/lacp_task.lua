@@ -96,7 +96,17 @@ local function count_up(ports)
   return n
 end
 
+-- As in 2016: a table of the channel's name and its ports, which have `rx` and `tx`.
+local function of_2016(channel)
+  local ports = {}
+  for i, port in ipairs(channel.ports) do
+    ports[i] = {rxQueue = port.rx, txQueue = port.tx}
+  end
+  return channel.name, ports
+end
+
 local function task(name, ports)
+  if type(name) == "table" then name, ports = of_2016(name) end
   if name == "channelId" then error("a LACP channel can't be called channelId", 0) end
   local mac = ports[1].txQueue.dev:getMacString()
   local key = next_key()
