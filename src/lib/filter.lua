@@ -5,6 +5,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local failure = require("core.failure")
+local pieces = require("lib.filter.pieces")
 
 local filter = {}
 
@@ -21,6 +22,8 @@ void perigee_pcap_close(void *p) __asm__("pcap_close");
 local ETHERNET = 1 -- DLT_EN10MB, pcap/dlt.h
 local SNAPLEN = 65535 -- bytes: what an accepting program returns
 local NETMASK_UNKNOWN = 0xffffffff -- PCAP_NETMASK_UNKNOWN
+local MOST_BYTES, MOST_SHOWN = 2^20, 200 -- of an expression, and in a sentence
+local MOST_INSTRUCTIONS = 65536 -- MOST_BPF, native/kernels/filter.h
 local NOTHING = "expression rejects all packets" -- libpcap's words: no program
 
 local library
@@ -61,13 +64,12 @@ end
 
 -- What the compiled expression gives func(program, error): nil and libpcap's words
 -- if it doesn't compile.
-local function with_program(expression, func)
+local function with_program(text, func)
   local pcap = libpcap()
   local p = pcap.perigee_pcap_open_dead(ETHERNET, SNAPLEN)
   if p == nil then failure.raise("libpcap is out of memory") end
   local program = ffi.new("struct bpf_code")
   local result
-  local text = for_libpcap(expression)
   if pcap.perigee_pcap_compile(p, program, text, 1, NETMASK_UNKNOWN) == 0 then
     result = func(program)
     pcap.perigee_pcap_freecode(program)
@@ -82,16 +84,17 @@ local function check_text(expression)
   if type(expression) ~= "string" then
     failure.usage("a packet filter is a string, as in pcap-filter(7), not a %s",
       type(expression))
+  elseif #expression > MOST_BYTES then
+    failure.usage("a packet filter has up to %d bytes, not %d", MOST_BYTES, #expression)
   elseif expression:find("%z") then
     failure.usage("a packet filter can't have bytes that are 0 in it")
   end
 end
 
---- The program of the expression: an array of {code =, jt =, jf =, k =}.
-function filter.program(expression)
-  check_text(expression)
+-- What libpcap makes of the expression, as program() gives it.
+local function compiled(expression)
   local list, reason = {}, nil
-  with_program(expression, function (program, err)
+  with_program(for_libpcap(expression), function (program, err)
     reason = err
     for i = 0, program and program.n - 1 or -1 do
       local b = program.program[i]
@@ -99,11 +102,24 @@ function filter.program(expression)
     end
   end)
   if reason == NOTHING then return {{code = 6, jt = 0, jf = 0, k = 0}} end -- RET 0
-  if reason then
-    failure.usage("'%s' is no packet filter: %s; see pcap-filter(7)", expression,
-      reason)
-  end
+  if reason then failure.usage("%s", reason) end
   return list
+end
+
+--- The program of the expression: an array of {code =, jt =, jf =, k =}. Raises a
+--- failure that says what is wrong with it.
+function filter.program(expression)
+  check_text(expression)
+  local text = expression:gsub("%s+", " ")
+  local ok, list = pcall(pieces.program, text, compiled, SNAPLEN)
+  if not ok and not failure.is(list) then error(list, 0) end
+  local problem = not ok and tostring(list)
+    or #list > MOST_INSTRUCTIONS and ("it takes %d instructions, of up to %d"):format(
+      #list, MOST_INSTRUCTIONS)
+  if not problem then return list end
+  local shown = expression:sub(1, MOST_SHOWN)
+  failure.usage("'%s%s' is no packet filter: %s; see pcap-filter(7)", shown,
+    #expression > MOST_SHOWN and "..." or "", problem)
 end
 
 --- A filter of an array of instructions, as program() gives: a struct filter, for
