@@ -11,12 +11,13 @@ local C = require("core.declare")("net/stream/stream.h")
 local checksum = require("core.declare")("net/checksum/checksum.h")
 local note = require("click.note")
 local packet = require("core.packet")
-local read16 = require("net.wire.bytes").read16
+local bytes = require("net.wire.bytes")
 local tcp_flag = require("net.wire.tcp_flag")
 
 local stream = {}
 
 local band, lshift, rshift, tobit = bit.band, bit.lshift, bit.rshift, bit.tobit
+local read16, write16 = bytes.read16, bytes.write16
 local NETWORK = note.NETWORK_HEADER
 local IP_HEADER, TCP_HEADER, UDP_HEADER, TCP, UDP = 20, 20, 8, 6, 17
 local ACK_TTL, DONT_FRAGMENT = 255, 0x40
@@ -119,7 +120,7 @@ function stream.new_ack(window)
   local ip, tcp = p.data, p.data + IP_HEADER
   ip[0], ip[3], ip[6], ip[8], ip[9] = 0x45, p.length, DONT_FRAGMENT, ACK_TTL, TCP
   tcp[12], tcp[13] = 0x50, stream.ACK
-  tcp[14], tcp[15] = rshift(window, 8), band(window, 255)
+  write16(tcp + 14, window)
   return p, ip, tcp
 end
 
@@ -144,8 +145,8 @@ end
 local function write_udp(p, s)
   local ip, udp = p.data + s.ip, p.data + s.tcp
   local total, size = p.length - s.ip, p.length - s.tcp
-  ip[2], ip[3] = rshift(total, 8), band(total, 255)
-  udp[4], udp[5] = rshift(size, 8), band(size, 255)
+  write16(ip + 2, total)
+  write16(udp + 4, size)
   ip[10], ip[11] = 0, 0
   local sum = checksum.pg_checksum_word(ip, s.tcp - s.ip)
   ffi.cast("uint16_t *", ip)[5] = sum

@@ -6,6 +6,7 @@ local bit = require("bit")
 local ffi = require("ffi")
 local C = require("core.declare")("net/fragment/fragment.h")
 require("core.declare")("net/checksum/checksum.h")
+local bytes = require("net.wire.bytes")
 local note = require("click.note")
 local packet = require("core.packet")
 
@@ -102,7 +103,7 @@ function Datagram:finish(time)
   local ip, header = q.buf_addr + at, PAYLOAD - at
   local total = header + reached
   ip[0] = bit.bor(0x40, header / 4)
-  ip[2], ip[3] = bit.rshift(total, 8), bit.band(total, 0xff)
+  bytes.write16(ip + 2, total)
   ip[6], ip[7] = bit.band(ip[6], UNSHARED), 0
   ip[10], ip[11] = 0, 0
   ffi.cast("uint16_t *", ip + 10)[0] = C.pg_checksum_word(ip, header)

@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local element = require("click.element")
+local bytes = require("net.wire.bytes")
 local note = require("click.note")
 local packet = require("core.packet")
 local wire = require("click.net.wire")
@@ -66,7 +67,7 @@ local function lengthen(p, length)
   end
   local ip = p.buf_addr + network
   local total = length - (network - p.data_off)
-  ip[TOTAL_LENGTH], ip[TOTAL_LENGTH + 1] = bit.rshift(total, 8), bit.band(total, 255)
+  bytes.write16(ip + TOTAL_LENGTH, total)
 end
 
 function NumberPacket:process(p)

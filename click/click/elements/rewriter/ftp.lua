@@ -88,7 +88,7 @@ local function half(p, at) return bytes.read16(p.buf_addr + at) end
 local function word(p, at) return bytes.read32(p.buf_addr + at) end
 
 local function set_half(p, at, value)
-  p.buf_addr[at], p.buf_addr[at + 1] = bit.rshift(value, 8), bit.band(value, 255)
+  bytes.write16(p.buf_addr + at, value)
 end
 
 local function key_of(p)

@@ -3,6 +3,7 @@
 -- is longer than an MTU.
 
 local bit = require("bit")
+local bytes = require("net.wire.bytes")
 local C = require("core.declare")("net/checksum/checksum.h")
 local checksum = require("net.checksum.checksum")
 local element = require("click.element")
@@ -11,7 +12,8 @@ local ip_header = require("click.net.ip_header")
 local note = require("click.note")
 local wire = require("click.net.wire")
 
-local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
+local band, lshift, rshift = bit.band, bit.lshift, bit.rshift
+local read16, write16 = bytes.read16, bytes.write16
 local TCP, TCP_HEADER, PROTOCOL, IP_SUM = 6, 20, 9, 10
 local IP_FLAGS, FRAGMENT = 6, 0x3f
 local SEQUENCE, OFFSET, FLAGS, FIN = 4, 12, 13, 1
@@ -46,35 +48,31 @@ local function mtu_of(self, p)
   return noted ~= 0 and (mtu == 0 or mtu > noted) and noted or mtu
 end
 
-local function number16(at) return bor(lshift(at[0], 8), at[1]) end
-
 -- The lengths of a TCP packet's IP header, both headers, and text; nil if it isn't one.
 local function lengths_of(p)
   local ip, header, available = ip_header.whole(p)
   if not ip or ip[PROTOCOL] ~= TCP then return nil end
   if band(ip[IP_FLAGS], FRAGMENT) ~= 0 or ip[IP_FLAGS + 1] ~= 0 then return nil end
-  local total = number16(ip + 2)
+  local total = read16(ip + 2)
   if total > available or total < header + TCP_HEADER then return nil end
   local tcp = lshift(rshift(ip[header + OFFSET], 4), 2)
   if tcp < TCP_HEADER or header + tcp > total then return nil end
   return header, header + tcp, total - header - tcp
 end
 
-local function put16(at, n) at[0], at[1] = rshift(n, 8), band(n, 0xff) end
-
 -- Make the packet, whose text begins with the segment's, a segment of its own.
 local function finish(p, header, headers, size, offset, is_last)
   local ip = ip_header.whole(p)
   local tcp = ip + header
   p.length = tonumber(ip - p.data) + headers + size
-  put16(ip + 2, headers + size)
-  local sequence = bit.tobit(lshift(number16(tcp + SEQUENCE), 16)
-    + number16(tcp + SEQUENCE + 2) + offset)
-  put16(tcp + SEQUENCE, rshift(sequence, 16))
-  put16(tcp + SEQUENCE + 2, band(sequence, 0xffff))
+  write16(ip + 2, headers + size)
+  local sequence = bit.tobit(lshift(read16(tcp + SEQUENCE), 16)
+    + read16(tcp + SEQUENCE + 2) + offset)
+  write16(tcp + SEQUENCE, rshift(sequence, 16))
+  write16(tcp + SEQUENCE + 2, band(sequence, 0xffff))
   if not is_last then tcp[FLAGS] = band(tcp[FLAGS], 0xff - FIN) end
-  put16(ip + IP_SUM, 0)
-  put16(ip + IP_SUM, checksum.of(ip, header))
+  write16(ip + IP_SUM, 0)
+  write16(ip + IP_SUM, checksum.of(ip, header))
   C.pg_ip4_l4_set(ip, tcp, headers - header + size, TCP)
   wire.barrier()
 end
