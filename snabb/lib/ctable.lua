@@ -24,6 +24,7 @@ local ctable = {CTable = CTable}
 local OPTIONS = {
   key_type = {required = true}, value_type = {required = true}, -- C types
   hash_seed = {default = false}, -- 16 bytes; default: random ones
+  hash_fn = {default = false}, -- of releases before v2018; entries have SipHashes
   initial_size = {default = 8}, -- entries
   max_occupancy_rate = {default = 0.9}, -- above it, the table grows
   min_occupancy_rate = {default = 0.0}, -- below it, it shrinks
@@ -61,6 +62,10 @@ end
 --- A table. `params`: a table of OPTIONS above.
 function ctable.new(params)
   local o = lib.parse(params, OPTIONS)
+  if o.hash_fn and type(o.hash_fn) ~= "function" then
+    error(("ctable.new: hash_fn is a function of a key, not %s"):format(
+      tostring(o.hash_fn)), 2)
+  end
   local padding = layout.padding(o.key_type)
   local self = setmetatable({
     entry_type = layout.entry_type(o.key_type, o.value_type),

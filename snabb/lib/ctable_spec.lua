@@ -106,6 +106,15 @@ describe("lib.ctable", function ()
     assert.has_error(function () table:make_lookup_streamer(4):is_empty(4) end)
   end)
 
+  it("takes the hash function of programs before v2018", function ()
+    local t = new{hash_fn = function () return 7 end}
+    for n = 1, 100 do t:add(key_of(n), n) end
+    assert.equal(42, tonumber(t:lookup_ptr(key_of(42)).value))
+    t:selfcheck()
+    assert.error_matches(function () new{hash_fn = 7} end,
+      "ctable.new: hash_fn is a function of a key, not 7")
+  end)
+
   it("keeps a streamer good when the table gets other memory", function ()
     local table = new()
     local streamer = table:make_lookup_streamer(2)

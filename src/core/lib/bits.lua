@@ -14,9 +14,10 @@ local uint32_t = ffi.typeof("uint32_t")
 
 local bits = {}
 
--- Compiled code knows the type: the test in front of this costs it nothing.
+-- Compiled code knows the type: the test in front of this costs it nothing. The text of
+-- a number is one to the functions of `bit`.
 local function check_number(name, i, value)
-  if type(value) ~= "cdata" or not tonumber(value) then
+  if type(value) ~= "cdata" and type(value) ~= "string" or not tonumber(value) then
     arguments.refuse("lib." .. name, i, value, "a number", 4)
   end
 end

@@ -19,6 +19,27 @@ describe("byte order", function()
   end)
 end)
 
+describe("numbers as text", function ()
+  it("are numbers, as to the functions of bit", function ()
+    assert.equal(0x0800, bits.htons("8"))
+    assert.equal(0x3412, bits.ntohs("0x1234"))
+    assert.equal(0x08000000, bits.htonl("8"))
+    assert.equal(0x08000000, bits.ntohl("8"))
+    assert.is_true(bits.bitset("5", "2"))
+    assert.is_false(bits.bitset(5, "1"))
+    assert.equal(0x11, bits.bits({"0", "4"}))
+  end)
+
+  it("are refused where they are none", function ()
+    for _, value in ipairs{"x", "", true, {}} do
+      local ok, err = pcall(bits.htons, value)
+      assert.is_false(ok)
+      assert.matches("lib.htons: argument 1 is .*; it takes a number", err)
+      assert.is_false((pcall(bits.bitset, 1, value)))
+    end
+  end)
+end)
+
 describe("bits and bitset", function()
   it("build and test a mask", function()
     assert.equal(0x11, bits.bits({RESET = 0, ENABLE = 4}))

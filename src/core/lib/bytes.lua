@@ -20,6 +20,7 @@ local function check_sum(name, ptr, len)
   elseif not (tonumber(len) and tonumber(len) >= 0) then
     arguments.refuse("lib." .. name, 2, len, "a number of bytes from 0 on", 4)
   end
+  return tonumber(len)
 end
 
 -- Bytes whose 16-bit words can be added up without leaving int32.
@@ -37,7 +38,7 @@ end
 --- Add the `len` bytes at `ptr`, as 16-bit big-endian words (an odd last byte counts
 --- as the high half of one), to `sum`, if given. For finish_csum.
 function bytes.update_csum(ptr, len, sum)
-  check_sum("update_csum", ptr, len)
+  len = check_sum("update_csum", ptr, len)
   ptr = ffi.cast(uint8_ptr, ptr)
   if sum ~= nil and not tonumber(sum) then
     arguments.refuse("lib.update_csum", 3, sum, "a sum, or nil")

@@ -29,6 +29,7 @@ describe("csum", function()
   it("pads an odd byte on the right", function()
     assert.equal(0xfdfb, bytes.csum("\x01\x02\x01\x02\x00", 5))
     assert.equal(0xfeff, bytes.csum("\x01", 1))
+    assert.equal(0xfeff, bytes.csum("\x01", "1"))
     assert.equal(0xffff, bytes.csum("", 0))
   end)
 
