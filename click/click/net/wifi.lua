@@ -150,7 +150,7 @@ wifi.RSSI, wifi.SILENCE, wifi.POWER, wifi.RATE, wifi.TRIES, wifi.RETRIES =
   8, 9, 10, 12, 16, 21
 --- Flags in its second word.
 wifi.TX, wifi.TX_FAILED, wifi.TX_OTHER_RATE, wifi.RX_BAD, wifi.RX_MORE = 1, 2, 4, 8, 16
-wifi.NO_SEQUENCE, wifi.NO_ACK = 32, 512
+wifi.NO_SEQUENCE, wifi.RTS, wifi.NO_ACK = 32, 128, 512
 --- How often a frame is sent at most, usually.
 wifi.MOST_RETRIES = 11
 

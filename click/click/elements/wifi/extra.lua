@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Elements of the annotation in which Click notes how a wireless frame came, or is to
 -- be sent: put before the frame (ExtraEncap, RadiotapEncap) and taken from there
--- (ExtraDecap), or written (SetTXRate, SetTXPower, WifiSeq).
+-- (ExtraDecap), or written
+-- (SetTXRate, SetTXPower, SetRTS, SetNoAck, WifiSeq).
 
 local bit = require("bit")
 local ffi = require("ffi")
@@ -137,6 +138,32 @@ function SetTXPower:process(p)
   return p
 end
 
+local SetRTS = define_setter("SetRTS",
+  "notes whether a frame is to be announced by RTS",
+  {{"RTS", "bool", required = true}}, {rts = element.data("rts", "bool")})
+
+function SetRTS:configure(a) self.rts = a.RTS end
+
+function SetRTS:process(p)
+  local _, words = wifi.extra(p)
+  words[0] = wifi.MAGIC
+  words[1] = self.rts and bit.bor(words[1], wifi.RTS)
+    or bit.band(words[1], bit.bnot(wifi.RTS))
+  barrier()
+  return p
+end
+
+local SetNoAck = define_setter("SetNoAck",
+  "notes that nobody is to acknowledge a frame",
+  {}, {})
+
+function SetNoAck.process(_, p)
+  local _, words = wifi.extra(p)
+  words[1] = bit.bor(words[1], wifi.NO_ACK)
+  barrier()
+  return p
+end
+
 -- WifiSeq ---------------------------------------------------------------------------
 
 local WifiSeq = element.define{
@@ -177,4 +204,5 @@ function WifiSeq:process(p)
   return p
 end
 
-return {ExtraDecap, ExtraEncap, RadiotapEncap, SetTXRate, SetTXPower, WifiSeq}
+return {ExtraDecap, ExtraEncap, RadiotapEncap, SetTXRate, SetTXPower, SetRTS, SetNoAck,
+  WifiSeq}
