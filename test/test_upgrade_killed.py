@@ -87,6 +87,19 @@ def test_the_command_is_killed_before_the_new_one_is_ready(environment):  # noqa
         assert old.interrupt() == 0
 
 
+def test_the_command_and_the_old_one_are_killed(environment):  # noqa: F811
+    """Before the new one is ready: it takes over all the same."""
+    with old_one(environment) as old:
+        with running(PERIGEE, "upgrade", "x", env=environment) as upgrading:
+            [new] = wait_until(lambda: children(upgrading), "the new process")
+            upgrading.process.kill()
+            old.process.kill()
+            upgrading.wait_for("its command was killed")
+            wait_until(lambda: in_charge(environment) == [new], lambda: run(
+                PERIGEE, "ps", env=environment).stdout, timeout=60)
+            wait_until(lambda: is_clean(environment), "its files' end")
+
+
 def test_one_upgrade_at_a_time(environment):  # noqa: F811
     with old_one(environment) as old:
         with taking_over(environment, old) as (upgrading, new):

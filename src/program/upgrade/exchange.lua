@@ -25,7 +25,7 @@ local unistd = require("posix.unistd")
 
 local M = {}
 
-local PAUSE_S = 0.01
+local PAUSE_S, GIVES_WAY_S = 0.01, 1
 local OWN_FILE, OWN = 384, fcntl.O_RDWR + fcntl.O_CREAT + fcntl.O_CLOEXEC -- rw-------
 local TOLD = "told" -- the old process has got SIGTERM; before that the guard hears whom
                     -- the command has started, and that it is READY
@@ -140,13 +140,23 @@ local function let_others(o)
   file_lock.release(o.alone)
 end
 
+-- Does the old process end by itself, or was it killed with the command?
+local function gives_way(o)
+  local limit = patience.new(GIVES_WAY_S, o.old)
+  repeat
+    if standby.holder(o.lock) ~= o.old then return true end
+    C.pg_sleep(PAUSE_S)
+  until limit:over()
+  return false
+end
+
 -- In the guard: the command has ended, after it had said the texts of the list.
 local function go_on(o, said)
   local began, new = C.pg_monotonic(), tonumber(said[1])
   if said[2] then
     if said[3] ~= TOLD then tell_old(o) end
     see_through(o, new, began)
-  elseif new and standby.holder(o.lock) ~= new then
+  elseif new and not gives_way(o) then
     discard(o, new)
   end
 end
