@@ -7,6 +7,7 @@ local C = require("core.declare")("native/moongen.h")
 local arguments = require("moongen.arguments")
 local device = require("moongen.devices.device")
 local failure = require("core.failure")
+local five_tuple = require("moongen.tables.five_tuple")
 local integer = require("moongen.integer")
 local native = require("moongen.devices.native")
 
@@ -144,4 +145,5 @@ arguments.methods(Device, "a device", "c", {
   filterL2Timestamps = "any?", filterTimestamps = "any?", dumpFilters = "",
 })
 
-return {DROP = device.DROP}
+return {DROP = device.DROP, create5TupleFilter = five_tuple.create5TupleFilter,
+  mg_filter_5tuple = five_tuple.mg_filter_5tuple}
