@@ -113,6 +113,39 @@ describe("A tunnel end point that outlives the process", function ()
       is_sound(host3)
     end)
 
+  for _, few in ipairs{going_on.FEW, 0} do
+    it(("goes on with the ages of entries, %d at once"):format(few), function ()
+      local most = going_on.FEW
+      finally(function () going_on.FEW = most end)
+      going_on.FEW = few
+      local function seen_at(host)
+        local times = {}
+        for number in host.fdb:each() do
+          local _, _, key, seen = host.fdb:entry(number)
+          times[tostring(key)] = seen
+        end
+        return times
+      end
+      local host = started()
+      local now = host.tunnel.fdb:now()
+      for i = 1, 40 do
+        host.tunnel.fdb:set_now(now - 5 * i)
+        learn(host, i, vni, FAR)
+        if i % 3 == 0 then learn(host, i, vni, FAR) end -- seen twice
+      end
+      local before = seen_at(host)
+      kept.again()
+      local host2 = started()
+      repeat outside.tend(0) until not going_on.is_at_work()
+      assert.same(before, seen_at(host2))
+      for i = 40, 2, -1 do -- each is forgotten by itself
+        host2.fdb:set_now(now - 5 * i + host2.settings.ageing + 1)
+        assert.is_nil(place(host2, i, vni))
+        assert.equal(FAR, place(host2, i - 1, vni))
+      end
+    end)
+  end
+
   it("finds a next hop when a packet is for it, or by and by", function ()
     local few = going_on.FEW
     finally(function () going_on.FEW = few end)
