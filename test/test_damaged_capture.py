@@ -103,3 +103,11 @@ def test_a_cut_compressed_dump_is_told(element, tmp_path):
     result = run(PERIGEE, "click", "-e", f"{element}({path}, STOP true) -> {COUNTED}")
     assert result.returncode == 1, result
     assert f"{path}: the compressed data are cut or damaged: gzip ends" in result.stderr
+
+
+@pytest.mark.parametrize("element", ["FromDump", "FromIPSummaryDump", "FromTcpdump"])
+def test_what_cannot_be_read_is_not_taken_for_empty(element, tmp_path):
+    result = run(PERIGEE, "click", "-e", f"{element}({tmp_path}, STOP true) -> {COUNTED}")
+    assert result.returncode == 1, result
+    assert f"{tmp_path}" in result.stderr and "Is a directory" in result.stderr
+    assert "warning" not in result.stderr

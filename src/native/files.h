@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FILE_END = -1, FILE_LINE_TOO_LONG = -2 };
+enum { FILE_END = -1, FILE_LINE_TOO_LONG = -2, FILE_FAILED = -3 };
 
 void pg_file_uses(int fd, bool writes);
 int pg_file_create(const char *path, int flags, bool anew);

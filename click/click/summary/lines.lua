@@ -62,8 +62,8 @@ function Lines:next()
     if not line then return nil, problem or self:at_end() end
     return line:gsub("\r$", ""), false
   end
-  local head = take_bytes(self, 4)
-  if not head then return nil, self:at_end() end
+  local head, why = take_bytes(self, 4)
+  if not head then return nil, why or self:at_end() end
   if #head < 4 then return nil, "the last binary record is cut off" end
   local a, b, c, d = head:byte(1, 4)
   local length = ((a % 128 * 256 + b) * 256 + c) * 256 + d

@@ -136,6 +136,7 @@ local BEGINNINGS = {"!creator", "!data", "!contents", "!proto", "!flowid", "!flo
 --- Read the first line: is it a dump?
 function Reader:begin()
   local line = self.lines:peek() or ""
+  if self.lines.problem then return end -- next() tells
   local major, minor = line:match("^!IPSummaryDump%s+(%d+)%.(%d+)")
   if major then
     if tonumber(major) ~= 1 or tonumber(minor) > VERSION then

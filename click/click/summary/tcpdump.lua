@@ -38,6 +38,7 @@ end
 --- Read the first line: is it such a text?
 function Reader:begin()
   local line = self.lines:peek() or ""
+  if self.lines.problem then return end -- next() tells
   if line:find("^%d") then return end
   self.options.say("warning", self.lines.name,
     "first line suspicious; is this a tcpdump output file?")

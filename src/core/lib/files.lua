@@ -4,6 +4,7 @@
 local C = require("core.native")
 local atomic_file = require("core.lib.atomic_file")
 local dirent = require("posix.dirent")
+local errno = require("posix.errno")
 local ffi = require("ffi")
 local libgen = require("posix.libgen")
 local stat = require("posix.sys.stat")
@@ -87,12 +88,15 @@ function files.text(filename)
   return text
 end
 
---- The next line of the open file; nil at the end. One of more than a megabyte is
---- nil and a sentence.
+--- The next line of the open file; nil at the end. One of more than a megabyte, or one
+--- that can't be read, is nil and why.
 function files.line(file)
   line_buffer = line_buffer or ffi.new("char[?]", MOST_IN_LINE)
   local n = tonumber(C.pg_file_line(file, line_buffer, MOST_IN_LINE))
   if n == C.FILE_LINE_TOO_LONG then return nil, "a line has more than a megabyte" end
+  if n == C.FILE_FAILED then
+    return nil, "it can't be read: " .. (errno.errno(ffi.errno()))
+  end
   return n >= 0 and ffi.string(line_buffer, n) or nil
 end
 

@@ -90,16 +90,20 @@ int pg_file_create(const char *path, int flags, bool anew)
 }
 
 /* Read the next line of the FILE, without its end, to `to`: how many bytes it has;
- * FILE_END, also where it can't be read; or FILE_LINE_TOO_LONG, if those are more than
- * `room`: as many were read. */
+ * FILE_END; FILE_FAILED and errno, where it can't be read; or FILE_LINE_TOO_LONG, if
+ * those are more than `room`: as many were read. */
 int64_t pg_file_line(void *file, char *to, uint64_t room)
 {
   uint64_t n = 0;
   int byte;
+  bool failed;
   flockfile(file);
   while ((byte = getc_unlocked(file)) != EOF && byte != '\n' && n < room)
     to[n++] = (char)byte;
+  failed = byte == EOF && ferror_unlocked(file);
   funlockfile(file);
+  if (failed)
+    return FILE_FAILED;
   if (byte == EOF)
     return n > 0 ? (int64_t)n : FILE_END;
   return byte == '\n' ? (int64_t)n : FILE_LINE_TOO_LONG;
