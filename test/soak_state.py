@@ -22,6 +22,7 @@ import time
 from helpers.click_control import ask, connect
 from helpers.command import PERIGEE, wait_until
 from helpers.failover import NAT, OUTSIDE, pass_on
+from kill_kept import used
 from test_keep import Net
 
 FLOWS = 20
@@ -160,6 +161,8 @@ class Soak:
         what = self.chance.choice(list(victims))
         for pid in victims[what]:
             self.kill(pid)
+        wait_until(lambda: all(used(pid) == float("inf") for pid in victims[what]),
+                   "the end of those that were killed", PATIENCE_S)
         command.wait(PATIENCE_S)
         under_way = self.folder / "shm/keep/.nat.upgrade"
         wait_until(lambda: not under_way.exists(), "the upgrade's end", PATIENCE_S)

@@ -297,3 +297,12 @@ def test_its_control_socket_waits_for_the_other_ones_end(environment, tmp_path):
             other.close()
             assert connect(path).readline().startswith("Click::ControlSocket/1.")
             assert "in use" not in second.said
+            assert second.interrupt() == 0
+    with socket.socket(socket.AF_UNIX) as other:  # one that is started again at once
+        other.bind(str(path))
+        other.listen()
+        with running(*command, "-u", path, "-e", QUIET, env=environment) as third:
+            other.accept()[0].close()
+            other.close()
+            assert connect(path).readline().startswith("Click::ControlSocket/1.")
+            assert third.interrupt() == 0

@@ -5,6 +5,7 @@
 
 local element = require("click.element")
 local errors = require("click.errors")
+local keep = require("net.keep.keep")
 local patience = require("core.lib.patience")
 local peer = require("lib.peer")
 local sockets = require("lib.sockets")
@@ -82,9 +83,11 @@ local function begin(self, reporter)
   if not try(self, reporter) and self.retries >= 0 then keep_trying(self) end
 end
 
--- The same where the process that this one has taken over from may still listen: it
--- lets go of its name first of all.
+-- The same where the process that had the name before may still listen: one that is
+-- killed lets go of the name first of all.
 local function begin_behind(self, reporter)
+  local now = self:listen()
+  if now then return self:start(now) end
   local limit, timer = patience.new(TAKEOVER_SECONDS), nil
   timer = self.router:timer(function ()
     local fd = self:listen()
@@ -92,7 +95,7 @@ local function begin_behind(self, reporter)
     if limit:over() then return begin(self, reporter) end
     timer:after(LOOK_SECONDS)
   end)
-  timer:after(0)
+  timer:after(LOOK_SECONDS)
   self.timer = timer
 end
 
@@ -101,7 +104,7 @@ function Serving:initialize()
   if old and old.server and same_place(self, old) then return end
   local reporter = {error = function (_, ...) self:error(...) end,
     warning = function (_, ...) self:warning(...) end}
-  local begins = standby.waits() and begin_behind or begin
+  local begins = (standby.waits() or keep.name()) and begin_behind or begin
   standby.after(function () begins(self, reporter) end)
 end
 
