@@ -268,3 +268,27 @@ def test_a_program_without_an_engine_leaves_nothing_in_shared_memory(loop, numbe
         assert (root / str(process.pid)).exists()
         assert process.interrupt(number) == -number  # as any program that has no handler
     assert not (root / str(process.pid)).exists()
+
+
+TESTS = """
+it("is interrupted", function ()
+  io.stdout:write("here\\n")
+  io.stdout:flush()
+  %s
+end)
+it("comes after it", function () io.stdout:write("goes on\\n") assert(true) end)
+"""
+
+
+@pytest.mark.parametrize("code", ["require('posix.unistd').sleep(60)",
+                                  "pcall(function () while true do tostring({}) end end)"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_tests_end_at_a_signal(number, code, tmp_path):
+    """busted would take it for a test's error, and go on with the next."""
+    (tmp_path / "it_spec.lua").write_text(TESTS % code)
+    with running(PERIGEE, "test", f"--outcomes={tmp_path}/outcomes", tmp_path,
+                 preexec_fn=heed_all) as process:
+        process.wait_for("here")
+        assert process.interrupt(number) == -number
+    assert "goes on" not in process.said
+    assert '"test"' not in (tmp_path / "outcomes").read_text()

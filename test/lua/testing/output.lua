@@ -6,6 +6,7 @@
 -- process dies.
 
 local busted = require("busted")
+local C = require("core.native")
 local luassert = require("luassert")
 local namespaces = require("luassert.namespaces")
 
@@ -43,7 +44,7 @@ local function seconds()
     at = at + 1
     if at >= 12 and at <= 15 then ticks = ticks + tonumber(field) end
   end
-  return require("core.native").pg_monotonic(), ticks / hz
+  return C.pg_monotonic(), ticks / hz
 end
 
 -- The path of the spec file in which an element stands.
@@ -108,6 +109,12 @@ local function record(name, handler)
   return outcome
 end
 
+-- A signal that ends the program has ended a test, or what is about it. busted would
+-- take that for an error, and go on.
+local function leave_if_interrupted()
+  if C.pg_ended_by() ~= 0 then os.exit(1) end
+end
+
 --- A handler for busted's --output. Its first argument (-Xoutput) is the file for what
 --- becomes of each test.
 return function (options)
@@ -116,11 +123,18 @@ return function (options)
     asserted = 0
     return nil, true
   end, {priority = 1})
+  for _, what in ipairs{"error", "failure"} do
+    busted.subscribe({what}, function ()
+      leave_if_interrupted()
+      return nil, true
+    end, {priority = 1})
+  end
   local handler = require("busted.outputHandlers.plainTerminal")(options)
   local file = options.arguments and options.arguments[1]
   local outcome = file and record(file, handler)
   local base_end = handler.baseTestEnd
   function handler.baseTestEnd(element, parent, status, trace)
+    leave_if_interrupted()
     if status == "success" and asserted == 0 then
       busted.publish({"failure", "it"}, element, parent, MESSAGE, trace)
       status = "failure"
