@@ -58,6 +58,19 @@ def test_tcp():
 
 
 @pytest.mark.fast
+def test_a_socket_whose_owner_takes_no_connections_is_in_use(tmp_path):
+    """And nobody waits for it."""
+    path = str(tmp_path / "socket")
+    with socket.socket(socket.AF_UNIX) as other, socket.socket(socket.AF_UNIX) as first:
+        other.bind(path)
+        other.listen(0)
+        first.connect(path)  # no more can wait
+        result = perigee("click", "-u", path, "-e", ROUTER, timeout=60)
+    assert result.returncode == 1
+    assert "bind: Address already in use" in result.stderr
+
+
+@pytest.mark.fast
 def test_unix_sockets_are_the_users_own(tmp_path):
     path = tmp_path / "socket"
 

@@ -306,3 +306,14 @@ def test_its_control_socket_waits_for_the_other_ones_end(environment, tmp_path):
             other.close()
             assert connect(path).readline().startswith("Click::ControlSocket/1.")
             assert third.interrupt() == 0
+
+
+def test_a_control_socket_of_others_ends_what_is_started(environment, tmp_path):  # noqa: F811
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        other.listen()
+        with running(PERIGEE, "--keep", "x", "click", "-u", path, "-e", QUIET,
+                     env=environment) as program:
+            assert program.finish() == 1
+            assert "Address already in use" in program.said

@@ -3,6 +3,7 @@
 -- a class of theirs has listen(self), which returns a socket or nil and a message, and
 -- session(self).
 
+local C = require("core.native")
 local element = require("click.element")
 local errors = require("click.errors")
 local keep = require("net.keep.keep")
@@ -84,16 +85,22 @@ local function begin(self, reporter)
 end
 
 -- The same where the process that had the name before may still listen: one that is
--- killed lets go of the name first of all.
+-- killed lets go of the name first of all. Where somebody else listens, one that has
+-- taken over goes on without the socket, for its packets' sake; another one ends.
 local function begin_behind(self, reporter)
+  local has_taken_over = standby.waits()
   local now = self:listen()
   if now then return self:start(now) end
   local limit, timer = patience.new(TAKEOVER_SECONDS), nil
   timer = self.router:timer(function ()
     local fd = self:listen()
     if fd then return self:start(fd) end
-    if limit:over() then return begin(self, reporter) end
-    timer:after(LOOK_SECONDS)
+    if not limit:over() then return timer:after(LOOK_SECONDS) end
+    begin(self, reporter)
+    if not self.server and self.retries < 0 and not has_taken_over then
+      C.pg_note_failure()
+      self.router:stop()
+    end
   end)
   timer:after(LOOK_SECONDS)
   self.timer = timer

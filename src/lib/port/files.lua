@@ -3,6 +3,7 @@
 -- do, as the rest of a sentence, or nil.
 
 local errno = require("posix.errno")
+local fcntl = require("posix.fcntl")
 local stat = require("posix.sys.stat")
 local socket = require("posix.sys.socket")
 local unistd = require("posix.unistd")
@@ -107,11 +108,13 @@ local function listening(path, roots)
   return false
 end
 
--- Is nobody there to answer at the Unix socket `path`, of whichever type?
+-- Is nobody there to answer at the Unix socket `path`, of whichever type? (One who
+-- takes no connections, with as many waiting as there may be, is not waited for.)
 local function is_dead(path)
   for _, kind in ipairs {socket.SOCK_STREAM, SOCK_SEQPACKET} do
     local descriptor = socket.socket(socket.AF_UNIX, kind, 0)
     if not descriptor then return false end
+    fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.O_NONBLOCK)
     local _, _, number = socket.connect(descriptor,
       {family = socket.AF_UNIX, path = path})
     unistd.close(descriptor)
