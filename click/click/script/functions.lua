@@ -5,6 +5,7 @@
 
 local calls = require("click.script.calls")
 local filename = require("click.arguments.words").filename
+local files = require("core.lib.files")
 local numbers = require("click.script.numbers")
 local signals = require("click.script.signals")
 local text = require("click.language.text")
@@ -119,9 +120,9 @@ local function content(self, s)
   if not path then return nil, "bad FILE" end
   local file, problem = trust.open(self.router, path, "rb")
   if not file then return nil, problem end
-  local data = file:read("*a")
+  local data, why = files.rest(file)
   file:close()
-  if not data then return nil, path .. ": it can't be read" end
+  if not data then return nil, ("%s: %s"):format(path, why) end
   return data
 end
 

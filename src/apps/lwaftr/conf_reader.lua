@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/lwaftr/lwaftr.h")
+local errno = require("posix.errno")
 local failure = require("core.failure")
 local spelling = require("core.lib.spelling")
 local schema = require("apps.lwaftr.conf_schema")
@@ -44,6 +45,9 @@ end
 function Reading:expected(what)
   local scan = self.scan
   local trouble = TROUBLE[scan.kind]
+  if scan.kind == C.SCAN_READ_ERROR then
+    trouble = ("%s: %s"):format(trouble, (errno.errno(ffi.errno())))
+  end
   if trouble then self:wrong(scan.line, "%s", trouble) end
   self:wrong(scan.line, "%s is here, where %s should be",
     SIGNS[scan.kind] or shown(self:text()), what)

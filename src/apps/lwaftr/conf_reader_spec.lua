@@ -142,6 +142,6 @@ describe("reading a configuration", function ()
     assert.equal("the configuration can't be read: /nowhere/a.conf: No such file or "
       .. "directory", tostring(err))
     ok, err = pcall(reader.file, "/")
-    assert.same({false, "/:1: it can't be read"}, {ok, tostring(err)})
+    assert.same({false, "/:1: it can't be read: Is a directory"}, {ok, tostring(err)})
   end)
 end)
