@@ -12,19 +12,24 @@ local quiet = {}
 --- engine that doesn't sleep.
 quiet.LOOK_S = 1e-3
 
+-- So long, in seconds, what waits in the ports when time is over is taken: others may
+-- send for ever.
+local MOST_MORE_S = 0.1
+
 local Quiet = {}
 Quiet.__index = Quiet
 
 local function engine_now() return engine.now() end
 
 local function new(seconds, restarts, now, look)
-  local wait = patience.new(seconds, nil, now or engine_now, nil, look or quiet.LOOK_S)
+  now, look = now or engine_now, look or quiet.LOOK_S
   return setmetatable({seconds = seconds, restarts = restarts, passed = false,
-    patience = wait}, Quiet)
+    patience = patience.new(seconds, nil, now, nil, look),
+    more = patience.new(MOST_MORE_S, nil, now, nil, look)}, Quiet)
 end
 
---- Wait for `seconds`, and until a look after that finds nothing new. `now()` is
---- another clock than engine.now, and `look` the most between two looks.
+--- Wait for `seconds`, and until a look after that finds nothing new, for 0.1 s at most.
+--- `now()` is another clock than engine.now, and `look` the most between two looks.
 function quiet.after(seconds, now, look) return new(seconds, false, now, look) end
 
 --- Wait until nothing new has come for `seconds`.
@@ -41,7 +46,8 @@ function Quiet:over(count)
   end
   local passed = self.passed
   self.passed = self.patience:over()
-  return passed and not came
+  if not passed then self.more:renew(MOST_MORE_S) end
+  return passed and (not came or not self.restarts and self.more:over())
 end
 
 return quiet
