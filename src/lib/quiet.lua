@@ -28,7 +28,7 @@ local function new(seconds, restarts, now, look)
     more = patience.new(MOST_MORE_S, nil, now, nil, look)}, Quiet)
 end
 
---- Wait for `seconds`, and until a look after that finds nothing new, for 0.1 s at most.
+--- Wait for `seconds`, and then, for 0.1 s at most, until a look finds nothing new.
 --- `now()` is another clock than engine.now, and `look` the most between two looks.
 function quiet.after(seconds, now, look) return new(seconds, false, now, look) end
 
