@@ -171,10 +171,15 @@ function Base:say(fmt, ...)
   self.router:say(select("#", ...) > 0 and fmt:format(...) or fmt)
 end
 
+--- The same with the element's name and class before it.
+function Base:remark(fmt, ...)
+  self:say("%s :: %s: " .. fmt, self.name, self.class.name, ...)
+end
+
 --- Say what couldn't be read or written while it runs; the exit status tells, too.
 function Base:failed_to(problem)
   C.pg_note_failure()
-  self:say("%s :: %s: %s", self.name, self.class.name, problem)
+  self:remark("%s", problem)
 end
 
 --- Call self:task() once in each breath from now on.

@@ -16,13 +16,19 @@ uint32_t pg_chance(uint32_t most)
   return number;
 }
 
-uint32_t pg_chance_word(void) { return random(); }
+uint32_t pg_chance_word(void)
+{
+  return random();
+}
 
 uint32_t pg_chance_among(uint32_t n)
 {
-  if (n == 2) return random() >> 14 & 1;
+  if (n == 2)
+    return random() >> 14 & 1;
   uint32_t share = ((uint32_t)RAND_MAX + 1) / n, number;
-  do number = random(); while (number >= share * n);
+  do
+    number = random();
+  while (number >= share * n);
   return number / share;
 }
 

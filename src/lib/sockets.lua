@@ -18,7 +18,7 @@ local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
 local idle = require("lib.idle_connections")
 local output = require("lib.socket_output")
-local port_files = require("lib.port.files")
+local dead_socket = require("core.lib.dead_socket")
 local read16 = require("net.wire.bytes").read16
 
 ffi.cdef [[
@@ -120,7 +120,7 @@ end
 function sockets.listen_unix(path)
   local fd, problem = open(socket.AF_UNIX)
   if not fd then return nil, problem end
-  port_files.remove_dead_socket(path)
+  dead_socket.remove(path)
   local mask = ffi.C.perigee_umask(OTHERS)
   local ok, number
   ok, problem, number = at_path(socket.bind, fd, path)

@@ -11,7 +11,6 @@ local compressed = {}
 local PROGRAMS = {
   ["\031\139"] = "gzip", ["BZ"] = "bzip2", ["\040\181"] = "zstd", ["\253\055"] = "xz",
 }
-local NOT_FOUND = 127 -- exit status of a shell (POSIX.1-2017, XCU 2.8.2)
 
 local Unpacking = {}
 Unpacking.__index = Unpacking
@@ -38,7 +37,7 @@ function Unpacking:close(at_end)
   local ok, status = process.close(self.pipe)
   self.file:close()
   if ok or not at_end then return nil end
-  if status == NOT_FOUND then
+  if status == process.NO_COMMAND then
     return ("can't read %s: the program %s isn't installed"):format(self.name,
       self.program)
   end

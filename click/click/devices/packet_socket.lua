@@ -7,7 +7,7 @@ local bit = require("bit")
 local ffi = require("ffi")
 local errno = require("posix.errno")
 local fcntl = require("posix.fcntl")
-local port_files = require("lib.port.files")
+local dead_socket = require("core.lib.dead_socket")
 local socket = require("posix.sys.socket")
 local unistd = require("posix.unistd")
 local read16 = require("net.wire.bytes").read16
@@ -150,7 +150,7 @@ end
 --- Bind it; what is wrong, or nil. The socket that an ended process left at a path is
 --- replaced.
 function Socket:bind(address, path)
-  if path then port_files.remove_dead_socket(path) end
+  if path then dead_socket.remove(path) end
   if C.click_bind(self.fd, address, address.size) < 0 then return problem_of("bind") end
   self.path = path and path:byte(1) ~= 0 and path or nil
 end

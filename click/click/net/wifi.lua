@@ -60,8 +60,12 @@ end
 
 --- Numbers of elements.
 wifi.SSID, wifi.RATES, wifi.CHANNEL, wifi.TIM, wifi.MORE_RATES = 0, 1, 3, 5, 50
+--- Bytes of a network's name, at most.
+wifi.LONGEST_SSID = 32
+--- The bit of the capability field that access points set.
+wifi.ESS = 1
 
-local LONGEST_SSID, BASIC = 32, 0x80
+local BASIC = 0x80
 
 --- The elements from `at` on: their contents by number, the last of each; and a list of
 --- the others' numbers and lengths.
@@ -78,7 +82,7 @@ function wifi.elements(p, at)
 end
 
 --- The network's name among elements; "" if there is none.
-function wifi.ssid(list) return (list[wifi.SSID] or ""):sub(1, LONGEST_SSID) end
+function wifi.ssid(list) return (list[wifi.SSID] or ""):sub(1, wifi.LONGEST_SSID) end
 
 --- The rates, in 500 kbit/s, of an element's contents (nil: none), at most so many:
 --- all, those that stations must know, and the others. They are added to lists of `to`.
@@ -101,6 +105,11 @@ function wifi.capabilities(field)
     if band(field, bit.lshift(1, i - 1)) ~= 0 then list[#list + 1] = name end
   end
   return list
+end
+
+--- The list in words, with a blank behind each.
+function wifi.spaced(list)
+  return table.concat(list, " ") .. (list[1] and " " or "")
 end
 
 -- Making frames ---------------------------------------------------------------------

@@ -6,6 +6,7 @@
 local addresses = require("net.address.address")
 local bit = require("bit")
 local ffi = require("ffi")
+local read16 = require("net.wire.bytes").read16
 
 local wire = {}
 
@@ -80,7 +81,7 @@ end
 local function groups_of(b)
   local groups, at, longest, run = {}, 0, 0, 0
   for i = 1, 8 do
-    groups[i] = b[2 * i - 2] * 256 + b[2 * i - 1]
+    groups[i] = read16(b + 2 * i - 2)
     run = groups[i] == 0 and run + 1 or 0
     if run > longest then at, longest = i - run + 1, run end
   end

@@ -204,8 +204,8 @@ local function without_flow(self, p, i, output)
   if not drops.lacks_ports(p) then return nil, drops.NOT_REWRITTEN end
   if not self.told_of_fragments then
     self.told_of_fragments = true
-    self:say("%s :: %s: fragments have no ports, and are dropped; let an IPReassembler "
-      .. "be in front of it, and an IPFragmenter behind", self.name, self.class.name)
+    self:remark("fragments have no ports, and are dropped; let an IPReassembler "
+      .. "be in front of it, and an IPFragmenter behind")
   end
   return nil, drops.FRAGMENT
 end

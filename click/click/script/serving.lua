@@ -28,8 +28,8 @@ local function admit(self)
     if peer.is_trusted(address) then return true end
     if not self.has_refused then
       self.has_refused = true
-      self:say("%s :: %s: refused a connection of another user; LOCALHOST false lets "
-        .. "all connect", self.name, self.class.name)
+      self:remark("refused a connection of another user; LOCALHOST false lets "
+        .. "all connect")
     end
     return false
   end
@@ -41,7 +41,7 @@ function Serving:start(fd)
     return self:session(self.address == LOCAL or trust.is_own(address))
   end,
     self.verbose and function (line)
-      self:say("%s :: %s: %s", self.name, self.class.name, line)
+      self:remark("%s", line)
     end, admit(self))
   self.router:serve(self, self.server)
 end

@@ -5,6 +5,7 @@
 local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local headers = require("moongen.packets.headers")
+local read16 = require("net.wire.bytes").read16
 local stack = require("moongen.packets.stack")
 
 -- Compiling what runs a few times takes longer than running it.
@@ -23,8 +24,8 @@ local VLAN, TAGS = ether_type.VLAN, ether_type.TAGS
 -- The subtype of the header at `at` where `left` bytes are left.
 local function subtype_of(name, at, left)
   if name == "sflow" and left >= 8 and at[7] == 2 then return "ip6" end
-  if name ~= "eth" or left < 18 or not TAGS[at[12] * 256 + at[13]] then return nil end
-  if left >= 22 and at[16] * 256 + at[17] == VLAN then return "qinq" end
+  if name ~= "eth" or left < 18 or not TAGS[read16(at + 12)] then return nil end
+  if left >= 22 and read16(at + 16) == VLAN then return "qinq" end
   return "vlan"
 end
 

@@ -5,6 +5,7 @@
 
 local arguments = require("moongen.arguments")
 local bit = require("bit")
+local bytes = require("net.wire.bytes")
 local bitmask = require("moongen.measure.bitmask")
 local ffi = require("ffi")
 local log = require("moongen.log")
@@ -20,6 +21,7 @@ struct mg_5tuple_rule {
   uint16_t port_src, port_src_range, port_dst, port_dst_range;
 };
 ]]
+local read16, read32 = bytes.read16, bytes.read32
 local rule_t = ffi.typeof("struct mg_5tuple_rule")
 
 -- Bytes in a packet without VLAN tags and options of IP, and its least length.
@@ -93,11 +95,6 @@ function Filter:build()
   return 0
 end
 
-local function u16(p, at) return p[at] * 256 + p[at + 1] end
-local function u32(p, at)
-  return bit.bor(bit.lshift(p[at], 24), bit.lshift(p[at + 1], 16), u16(p, at + 2))
-end
-
 local function in_network(address, of_rule, prefix)
   if prefix == 0 then return true end
   local shift = 32 - math.min(prefix, 32)
@@ -105,9 +102,9 @@ local function in_network(address, of_rule, prefix)
 end
 
 local function matches(p, r)
-  local from, to = u16(p, SRC_PORT), u16(p, DST_PORT)
-  return p[PROTO] == r.proto and in_network(u32(p, SRC), r.ip_src, r.ip_src_prefix)
-    and in_network(u32(p, DST), r.ip_dst, r.ip_dst_prefix)
+  local from, to = read16(p + SRC_PORT), read16(p + DST_PORT)
+  return p[PROTO] == r.proto and in_network(read32(p + SRC), r.ip_src, r.ip_src_prefix)
+    and in_network(read32(p + DST), r.ip_dst, r.ip_dst_prefix)
     and from >= r.port_src and from <= r.port_src_range
     and to >= r.port_dst and to <= r.port_dst_range
 end
@@ -115,7 +112,7 @@ end
 -- The value of the packet in the category; 0: no rule.
 local function value_of(self, buf, category)
   local p = buf:getBytes()
-  if buf:getSize() < LEAST or u16(p, TYPE) ~= IPV4 then return 0 end
+  if buf:getSize() < LEAST or read16(p + TYPE) ~= IPV4 then return 0 end
   for _, r in ipairs(self.rules) do
     if bit.band(r.mask, bit.lshift(1, category - 1)) ~= 0 and matches(p, r.rule) then
       return r.value

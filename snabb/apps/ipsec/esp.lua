@@ -10,6 +10,7 @@ local ipv6 = require("lib.protocol.ipv6")
 local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
+local read16 = require("net.wire.bytes").read16
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local band, rshift, tobit = bit.band, bit.rshift, bit.tobit
@@ -70,7 +71,7 @@ local function payload_size(p)
   if length < HEADERS then return -1 end
   local data = p.data
   if data[12] ~= 0x86 or data[13] ~= 0xdd then return -1 end
-  local size = data[LENGTH] * 256 + data[LENGTH + 1]
+  local size = read16(data + LENGTH)
   if size > length - HEADERS then return -1 end
   if size < length - HEADERS then packet.resize(p, HEADERS + size) end
   return size

@@ -18,10 +18,11 @@ local may_be_restless = {} -- apps that have to do without packets at times
 local paced = {} -- apps that know when
 local pending = {n = 0}
 
--- Ask no peer any more: those of apps that are gone have gone with them.
-local function forget_notified(is_there)
+-- Ask no peer any more: only those of the apps in the set `there` (nil: all) are there.
+local function forget_notified(there)
   for i = 1, #notified do
-    if listening and is_there(notified[i]) then notified[i]:notify(false) end
+    local app = notified[i]
+    if listening and (not there or there[app]) then app:notify(false) end
   end
   notified, listening = {}, false
 end
@@ -30,9 +31,9 @@ end
 --- a region calls something in each breath (a set); and the links in which packets may
 --- wait between breaths, an array.
 function waking.arrange(all, in_regions, before, links)
-  local stays = {}
-  for _, app in pairs(all) do stays[app] = true end
-  forget_notified(function (app) return stays[app] end)
+  local there = {}
+  for _, app in pairs(all) do there[app] = true end
+  forget_notified(there)
   apps, region_with, called_before = all, in_regions, before
   pending = {n = 0}
   local seen = {}
@@ -108,10 +109,8 @@ for _, f in ipairs{reason, seconds_of, add_port, collect, forget_notified,
   jit.off(f)
 end
 
-local function is_there() return true end -- arrange() has seen to the others
-
 local function look_at_graph(tick_Hz)
-  forget_notified(is_there)
+  forget_notified()
   stale, longest = false, waking.LONGEST_AT_REST
   may_be_restless, paced = {}, {}
   problem = collect(tick_Hz)

@@ -62,26 +62,32 @@ function process.execv(path, argv)
   return unistd.exec(path, arguments)
 end
 
---- Does the shell's command end with exit status 0? (os.execute tells that in another
---- way where programs expect Lua 5.2's.) The second result is that status: 126 and 127
---- are the shell's words for a command that can't be run, and that there isn't. Nil: a
---- signal ended it.
+--- Exit statuses of a shell that can't run a command, and that finds none of that name
+--- (POSIX.1-2017, XCU 2.8.2).
+process.NOT_RUN, process.NO_COMMAND = 126, 127
+
+-- The exit status in a status as waitpid() gives it; nil: a signal ended the process.
+local function exit_status(status)
+  return status % 128 == 0 and math.floor(status / 256) or nil
+end
+
+--- Does the shell's command end with exit status 0? And with which it ends; nil: a
+--- signal ended it. (os.execute tells that in another way where programs expect Lua
+--- 5.2's.)
 function process.succeeds(command)
   local status, _, code = os.execute(command)
-  if type(status) == "number" then
-    code = status % 128 == 0 and math.floor(status / 256) or nil
-  end
+  if type(status) == "number" then code = exit_status(status) end
   return status == 0 or status == true, code
 end
 
---- Close what io.popen() gave: does its command end with exit status 0, and else with
---- which (nil: a signal ended it)?
+--- Close what io.popen() gave: does its command end with exit status 0? And with which
+--- it ends; nil: a signal ended it.
 function process.close(pipe)
   C.pg_closed_status()
   local ok, how, code = pipe:close()
   local status = C.pg_closed_status()
   if status == -1 then return ok == true, how == "exit" and code or nil end
-  return status == 0, status % 128 == 0 and math.floor(status / 256) or nil
+  return status == 0, exit_status(status)
 end
 
 --- Keep LuaJIT from moving loads and stores across this call (any C call does that).

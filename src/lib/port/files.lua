@@ -2,10 +2,8 @@
 -- Files and sockets that ports name: each function returns what is wrong, and what to
 -- do, as the rest of a sentence, or nil.
 
-local errno = require("posix.errno")
-local fcntl = require("posix.fcntl")
+local dead_socket = require("core.lib.dead_socket")
 local stat = require("posix.sys.stat")
-local socket = require("posix.sys.socket")
 local unistd = require("posix.unistd")
 local sysfs = require("lib.hardware.sysfs")
 
@@ -18,7 +16,6 @@ local MAGIC = {
   ["\077\060\178\161"] = true, ["\161\178\060\077"] = true,
   ["\010\013\013\010"] = true,
 }
-local SOCK_SEQPACKET = 5 -- socket(2), which the library doesn't name
 local PCAP_HEADER_BYTES = 24
 -- Of what is compressed (RFC 1952, gzip; RFC 8878, Zstandard): as much as is looked at.
 local COMPRESSED = {["\031\139"] = true, ["\040\181"] = true}
@@ -108,27 +105,6 @@ local function listening(path, roots)
   return false
 end
 
--- Is nobody there to answer at the Unix socket `path`, of whichever type? (One who
--- takes no connections, with as many waiting as there may be, is not waited for.)
-local function is_dead(path)
-  for _, kind in ipairs {socket.SOCK_STREAM, SOCK_SEQPACKET} do
-    local descriptor = socket.socket(socket.AF_UNIX, kind, 0)
-    if not descriptor then return false end
-    fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.O_NONBLOCK)
-    local _, _, number = socket.connect(descriptor,
-      {family = socket.AF_UNIX, path = path})
-    unistd.close(descriptor)
-    if number == errno.ECONNREFUSED then return true end
-    if number ~= errno.EPROTOTYPE then return false end
-  end
-  return false
-end
-
---- Remove the socket `path` if the process that made it has ended; was it?
-function M.remove_dead_socket(path)
-  return is("SOCK", path) and is_dead(path) and unistd.unlink(path) == 0
-end
-
 --- The socket `path` can't be made. One that a process left behind as it ended is in
 --- nobody's way: it is removed before the port is opened.
 function M.socket_taken(path, roots)
@@ -145,7 +121,7 @@ function M.socket_taken(path, roots)
   elseif listening(path, roots) then
     return ("another process serves the socket '%s'; end it, or use another path")
       :format(path)
-  elseif not is_dead(path) then
+  elseif not dead_socket.is(path) then
     return ("'%s' exists, and no process is known to serve it (one in another network "
       .. "namespace may); if none does, remove it with: rm %s"):format(path, path)
   end

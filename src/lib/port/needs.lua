@@ -3,6 +3,7 @@
 -- refused with a sentence that says what to do. `roots`: see lib.hardware.sysfs.
 
 local C = require("core.native")
+local dead_socket = require("core.lib.dead_socket")
 local failure = require("core.failure")
 local capability = require("lib.hardware.capability")
 local files = require("lib.port.files")
@@ -85,7 +86,7 @@ end
 
 --- Before the port makes its Unix socket: remove what a process that was killed left.
 function needs.free_socket(port)
-  if not opened.serves(port.socket) and files.remove_dead_socket(port.socket) then
+  if not opened.serves(port.socket) and dead_socket.remove(port.socket) then
     log.info("port '%s': removed the socket that a process left as it ended", port.text)
   end
 end

@@ -5,8 +5,8 @@
 -- takes a tenth of a second. Of several that wait the lock chooses one.
 
 local C = require("core.native")
+local dead_socket = require("core.lib.dead_socket")
 local dirent = require("posix.dirent")
-local errno = require("posix.errno")
 local fcntl = require("posix.fcntl")
 local ffi = require("ffi")
 local failure = require("core.failure")
@@ -15,7 +15,6 @@ local log = require("core.lib.log")
 local main = require("core.main")
 local outside = require("core.outside.visitors")
 local owner = require("core.shm.owner")
-local passed = require("core.declare")("native/passed.h")
 local patience = require("core.lib.patience")
 local poll = require("posix.poll").poll
 local pool = require("core.pool")
@@ -149,14 +148,6 @@ function M.next(next_path)
   return text and owner.named(text)
 end
 
--- Does nobody listen at the socket any more? (A process of another pid namespace may.)
-local function is_left(path)
-  local fd = passed.pg_passed_connect(path, 0)
-  local reason = ffi.errno()
-  if fd >= 0 then unistd.close(fd) end
-  return fd < 0 and reason == errno.ECONNREFUSED
-end
-
 --- Remove what processes that were killed have left of upgrades of the name.
 function M.sweep(folder, name)
   local next_path = M.next_path(folder, name)
@@ -164,8 +155,7 @@ function M.sweep(folder, name)
   local others = "^%." .. name:gsub("%p", "%%%0") .. "%.%d+%.passed$"
   local listed, all = pcall(dirent.dir, folder)
   for _, file in ipairs(listed and all or {}) do
-    local path = folder .. "/" .. file
-    if file:match(others) and is_left(path) then os.remove(path) end
+    if file:match(others) then dead_socket.remove(folder .. "/" .. file) end
   end
 end
 

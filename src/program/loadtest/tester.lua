@@ -124,8 +124,8 @@ local function rest(self, now)
 end
 
 -- The longest time between two breaths of a trial is its `gap`: for so long nothing was
--- sent, nor taken from the receiving ports. It ends when done(), if there is one, says
--- so; by the clock, unless that is all it ends by (`by_done`).
+-- sent, nor taken from the receiving ports. It ends after `seconds`, or before, when
+-- done() (optional) says so; with `by_done` only then, and `seconds` are what is shown.
 local function run_for(self, seconds, done, by_done)
   local began, ends = engine.now(), by_done and math.huge or engine.now() + seconds
   local wait = waiting.start(self.doing

@@ -11,9 +11,6 @@ local tester = require("program.loadtest.tester")
 
 local throughput = {}
 
--- Exit status of a shell (POSIX.1-2017, XCU 2.8.2).
-local NOT_RUN, NO_COMMAND = 126, 127
-
 local MOST_WARM_UP_RATE = 1e9
 
 --- Has the trial with this result passed? And if not, why; true behind that if it is so
@@ -21,7 +18,7 @@ local MOST_WARM_UP_RATE = 1e9
 function throughput.verdict(result, options)
   if options.exec then
     local passed, status = process.succeeds(options.exec)
-    if status == NO_COMMAND or status == NOT_RUN then
+    if status == process.NO_COMMAND or status == process.NOT_RUN then
       failure.raise("--exec: the shell can't run the command %s: it ends with %d",
         failure.shown(options.exec), status)
     end

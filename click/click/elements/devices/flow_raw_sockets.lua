@@ -182,7 +182,7 @@ end
 
 --- What the kernel refused is lost; the sockets go on.
 function IPFlowRawSockets:broken(problem)
-  self:say("%s :: %s: %s", self.name, self.class.name, problem)
+  self:remark("%s", problem)
 end
 
 IPFlowRawSockets.handlers.clear = element.command(function (self)

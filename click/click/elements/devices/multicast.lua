@@ -86,7 +86,7 @@ function McastSocket:destination() return self.group end
 function McastSocket:broken(problem)
   if self.told == problem then return end
   self.told = problem
-  self:say("%s :: %s: %s", self.name, self.class.name, problem)
+  self:remark("%s", problem)
 end
 
 return {McastSocket}

@@ -90,7 +90,7 @@ end
 
 function RawSocket:refuses(p)
   if p.length >= IP_HEADER then return false end
-  self:say("%s :: %s: runt IP packet (%d bytes)", self.name, self.class.name, p.length)
+  self:remark("runt IP packet (%d bytes)", p.length)
   return true
 end
 
@@ -101,7 +101,7 @@ end
 
 --- What the kernel refused is lost; the socket goes on.
 function RawSocket:broken(problem)
-  self:say("%s :: %s: %s", self.name, self.class.name, problem)
+  self:remark("%s", problem)
 end
 
 -- FromRawSocket, ToRawSocket -------------------------------------------------------

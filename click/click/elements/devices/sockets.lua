@@ -111,7 +111,7 @@ end
 
 local function chat(self, fmt, ...)
   if not self.verbose then return end
-  self:say("%s :: %s: %s", self.name, self.class.name, fmt:format(...))
+  self:remark("%s", fmt:format(...))
 end
 
 -- Connect the socket, or let it wait for others; what is wrong, or nil.
@@ -172,7 +172,7 @@ function Socket:prepare()
   if self.receiver or self.is_client or not self.is_stream then return end
   local connection, from = self.socket:accept()
   if not connection then
-    if from then self:say("%s :: %s: %s", self.name, self.class.name, from) end
+    if from then self:remark("%s", from) end
     return
   end
   local allowed = is_allowed(self, from)

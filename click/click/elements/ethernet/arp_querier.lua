@@ -166,8 +166,7 @@ end
 local function missing_address(self)
   if not self.warned then
     self.warned = true
-    self:say("%s :: %s: would query for 0.0.0.0; missing dest IP addr annotation?",
-      self.name, self.class.name)
+    self:remark("would query for 0.0.0.0; missing dest IP addr annotation?")
   end
   return lose(self, NO_ADDRESS)
 end

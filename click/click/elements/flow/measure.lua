@@ -109,8 +109,8 @@ function FlowPrint:process(p)
     return nil, NO_FLOW
   end
   area[0] = area[0] + 1
-  self:say("%s :: %s: 1 packets from flow %d. Count : %d%s", self.name, self.class.name,
-    state.number(p), tonumber(area[0]),
+  self:remark("1 packets from flow %d. Count : %d%s", state.number(p),
+    tonumber(area[0]),
     self.with_address and (". Ptr 0x%x"):format(tonumber(ffi.cast("uintptr_t", area)))
       or "")
   return p

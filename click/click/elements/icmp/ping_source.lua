@@ -9,6 +9,7 @@ local front = require("click.net.front")
 local icmp_echo = require("click.net.icmp_echo")
 local note = require("click.note")
 local packet = require("core.packet")
+local read16 = require("net.wire.bytes").read16
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
@@ -124,10 +125,10 @@ local function account(self, microseconds)
 end
 
 local function tell(self, ip, id, microseconds)
-  local total, header = ip[2] * 256 + ip[3], ip[0] % 16 * 4
-  self:say("%s :: %s: %d bytes from %d.%d.%d.%d: icmp_seq=%d ttl=%d time=%d.%03d ms",
-    self.name, self.class.name, total - header - HEADER, ip[12], ip[13], ip[14], ip[15],
-    id, ip[TTL], microseconds / 1000, microseconds % 1000)
+  local total, header = read16(ip + 2), ip[0] % 16 * 4
+  self:remark("%d bytes from %d.%d.%d.%d: icmp_seq=%d ttl=%d time=%d.%03d ms",
+    total - header - HEADER, ip[12], ip[13], ip[14], ip[15], id, ip[TTL],
+    microseconds / 1000, microseconds % 1000)
 end
 
 local function take_reply(self, p, ip, id)
@@ -195,7 +196,7 @@ end
 function ICMPPingSource:cleanup()
   if self.ninputs > 0 and self.verbose and self.sent then
     for line in summary(self):gmatch("[^\n]+") do
-      self:say("%s :: %s: %s", self.name, self.class.name, line)
+      self:remark("%s", line)
     end
   end
 end

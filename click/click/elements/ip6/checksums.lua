@@ -29,8 +29,8 @@ function SetTransportChecksumIP6:process(p)
   local limit = p.data_off + p.length
   if at == 0 or kind == 0 or at + HEADER > limit or l4 < at + HEADER or l4 > limit then
     if not self.told then
-      self:say("%s :: %s: needs the transport header and IP6_NXT annotation to be set, "
-        .. "use CheckIP6Header", self.name, self.class.name)
+      self:remark("needs the transport header and IP6_NXT annotation to be set, "
+        .. "use CheckIP6Header")
     end
     self.told = true
     return nil, 1

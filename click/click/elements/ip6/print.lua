@@ -4,6 +4,7 @@
 local ffi = require("ffi")
 local element = require("click.element")
 local note = require("click.note")
+local read16 = require("net.wire.bytes").read16
 local wire = require("click.net.wire")
 
 local NETWORK = note.NETWORK_HEADER
@@ -28,7 +29,7 @@ end
 
 local function header_text(ip6)
   return ("%s -> %s plen %d, next %d, hlim %d"):format(wire.ip6_text(ip6 + SOURCE),
-    wire.ip6_text(ip6 + DESTINATION), ip6[4] * 256 + ip6[5], ip6[6], ip6[7])
+    wire.ip6_text(ip6 + DESTINATION), read16(ip6 + 4), ip6[6], ip6[7])
 end
 
 local function dump(bytes)

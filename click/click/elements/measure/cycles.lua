@@ -44,8 +44,7 @@ CycleCountAccum.configure = reset
 
 local function meet_zero(self)
   if self.zero_count == 0 then
-    self:say("%s :: %s: packet with zero cycle counter annotation!", self.name,
-      self.class.name)
+    self:remark("packet with zero cycle counter annotation!")
   end
   self.zero_count = self.zero_count + 1
 end

@@ -107,8 +107,7 @@ local TO_BE_SAID = 10 -- packets, of those with a strange number
 local function complain(self, number)
   self.strange = self.strange + 1
   if self.strange > TO_BE_SAID then return end
-  self:say("%s :: %s: %.0f out of scope (count is %.0f) !%s", self.name,
-    self.class.name, number, self.count,
+  self:remark("%.0f out of scope (count is %.0f) !%s", number, self.count,
     self.strange == TO_BE_SAID and " (No more of this is said.)" or "")
 end
 

@@ -60,8 +60,8 @@ local function grow(self, i)
   if n > MOST or self.offset >= 0 and not self.dynamic then
     self.lost = self.lost + 1
     if self.lost == 1 then
-      self:say("%s :: %s: packet %.0f is beyond N, %d, so its time isn't noted. Give a"
-        .. " larger N, or DYNAMIC true.", self.name, self.class.name, i, self.n)
+      self:remark("packet %.0f is beyond N, %d, so its time isn't noted. Give a"
+        .. " larger N, or DYNAMIC true.", i, self.n)
     end
     return false
   end

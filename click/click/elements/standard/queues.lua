@@ -93,8 +93,7 @@ function SimpleQueue:process(p)
   local tail = self.tail
   local n = tail - self.head
   if n >= self.capacity then
-    if self.overflows == 0 and n > 0 then self:say("%s :: %s: overflow", self.name,
-      self.class.name) end
+    if self.overflows == 0 and n > 0 then self:remark("overflow") end
     self.overflows = self.overflows + 1
     if self.noutputs > 1 then return p, 2 end
     return nil, 1
@@ -227,7 +226,7 @@ local FrontDropQueue = element.define{
 function FrontDropQueue:process(p)
   if self.capacity > 0 and self.tail - self.head >= self.capacity then
     if self.overflows == 0 then
-      self:say("%s :: %s: overflow", self.name, self.class.name)
+      self:remark("overflow")
     end
     self.overflows = self.overflows + 1
     self:overflow(self:take())
@@ -246,7 +245,7 @@ local MixedQueue = element.define{
 local function drop_last(self)
   self.tail = self.tail - 1
   if self.overflows == 0 then
-    self:say("%s :: %s: overflow", self.name, self.class.name)
+    self:remark("overflow")
   end
   self.overflows = self.overflows + 1
   self:overflow(self.slots[band(self.tail, self.mask)])

@@ -185,7 +185,7 @@ end
 local function refuse(self, f)
   f.state = "refused"
   self.refused = self.refused + 1
-  if self.verbose then self:say("%s :: %s: not HTTP", self.name, self.class.name) end
+  if self.verbose then self:remark("not HTTP") end
   parts.free(f.list)
   return "drop"
 end

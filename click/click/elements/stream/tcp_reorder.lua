@@ -197,8 +197,7 @@ local function wait(self, area, p, s)
   if first then
     enter_list(self, area)
     if self.verbose then
-      self:say("%s :: %s: segment %d comes early, %d is missing", self.name,
-        self.class.name, s.seq, area.next)
+      self:remark("segment %d comes early, %d is missing", s.seq, area.next)
     end
   end
   return false

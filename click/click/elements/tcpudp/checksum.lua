@@ -86,7 +86,7 @@ local SetUDPChecksum = element.define{
 local function miss(e, p)
   if e.noutputs == 2 then return p, 2 end
   if not e.told then
-    e:say("%s :: %s: fragment or short packet", e.name, e.class.name)
+    e:remark("fragment or short packet")
   end
   e.told = true
   return nil, 1

@@ -66,10 +66,7 @@ local function finish(p, header, headers, size, offset, is_last)
   local tcp = ip + header
   p.length = tonumber(ip - p.data) + headers + size
   write16(ip + 2, headers + size)
-  local sequence = bit.tobit(lshift(read16(tcp + SEQUENCE), 16)
-    + read16(tcp + SEQUENCE + 2) + offset)
-  write16(tcp + SEQUENCE, rshift(sequence, 16))
-  write16(tcp + SEQUENCE + 2, band(sequence, 0xffff))
+  bytes.write32(tcp + SEQUENCE, bytes.read32(tcp + SEQUENCE) + offset)
   if not is_last then tcp[FLAGS] = band(tcp[FLAGS], 0xff - FIN) end
   write16(ip + IP_SUM, 0)
   write16(ip + IP_SUM, checksum.of(ip, header))

@@ -5,23 +5,21 @@
 
 local bit = require("bit")
 local element = require("click.element")
+local shared = require("click.net.wifi_elements")
 local wifi = require("click.net.wifi")
 
-local DEBUG = {"DEBUG", "bool", default = false, keyword = true}
-local INFO = {"WIRELESS_INFO", "element", class = "WirelessInfo", keyword = true}
-local NEEDED_INFO = {"WIRELESS_INFO", "element", class = "WirelessInfo",
-  keyword = true, required = true}
-local RT = {"RT", "element", class = "AvailableRates", keyword = true, required = true}
+local DEBUG, INFO, NEEDED_INFO = shared.DEBUG, shared.INFO, shared.NEEDED_INFO
+local RT = shared.RT
 local DROPS = {"no such request", "not for this network", "not supported", "answered"}
 local OTHER_KIND, OTHER_NETWORK, NOT_SUPPORTED, ANSWERED = 1, 2, 3, 4
-local ESS, MOST_RATES = 1, 15
+local MOST_RATES = 15
 local little16 = wifi.little16
 
 local function define(name, summary, arguments)
   local class = element.define{
     name = name, summary = summary, arguments = arguments, processing = "h/h",
     emits = true, drops = DROPS, reads = {},
-    handlers = {debug = element.data("debug", "bool")},
+    handlers = {debug = shared.debug()},
   }
   function class:configure(a)
     self.debug, self.info, self.rates = a.DEBUG, a.WIRELESS_INFO, a.RT
@@ -29,14 +27,10 @@ local function define(name, summary, arguments)
   return class
 end
 
-local function say(self, fmt, ...)
-  self:say("%s :: %s: " .. fmt, self.name, self.class.name, ...)
-end
-
 -- Is the frame such a request? If not, say so.
 local function is_request(self, p, subtype, called)
   local refusal = wifi.refusal(p, subtype, called)
-  if refusal then say(self, "%s", refusal) end
+  if refusal then self:remark("%s", refusal) end
   return refusal == nil
 end
 
@@ -47,7 +41,7 @@ local function elements_of(self, p, at)
   local list, all = wifi.elements(p, at)
   for _, one in ipairs(self.debug and all or {}) do
     if not IGNORED_BUT[one[1]] then
-      say(self, "ignored element id %d %d ", unpack(one))
+      self:remark("ignored element id %d %d ", unpack(one))
     end
   end
   return list
@@ -56,7 +50,7 @@ end
 -- Does it ask for this network, or for any?
 local function asks_for(self, name, own)
   if name == "" or name == own then return true end
-  if self.debug then say(self, "other ssid %s wanted %s", name, own) end
+  if self.debug then self:remark("other ssid %s wanted %s", name, own) end
   return false
 end
 
@@ -70,7 +64,7 @@ BeaconSource.undivided = "it makes packets itself, in one row"
 
 local function send_beacon(self, subtype, to)
   local info = self.info
-  local body = ("\0"):rep(8) .. little16(info.interval) .. little16(ESS)
+  local body = ("\0"):rep(8) .. little16(info.interval) .. little16(wifi.ESS)
     .. wifi.element(wifi.SSID, info.ssid)
   local rates = wifi.rate_elements(self.rates:lookup(info.bssid))
   local first = rates:sub(1, 2 + rates:byte(2))
@@ -106,7 +100,7 @@ function BeaconSource:process(p)
   local name, from = wifi.ssid(list), wifi.address(p, 2)
   if not asks_for(self, name, self.info.ssid) then return nil, OTHER_NETWORK end
   if self.debug then
-    say(self, "ProbeReq: %s ssid %s rates {%s }", wifi.eth_text(from), name,
+    self:remark("ProbeReq: %s ssid %s rates {%s }", wifi.eth_text(from), name,
       rates_text(list[wifi.RATES]))
   end
   send_beacon(self, wifi.PROBE_RESPONSE, from)
@@ -127,14 +121,14 @@ function OpenAuthResponder:process(p)
   local algorithm = wifi.number(p, wifi.HEADER)
   local step, from = wifi.number(p, wifi.HEADER + 2), wifi.address(p, 2)
   if algorithm ~= OPEN then
-    say(self, "auth %d from %s not supported", algorithm, wifi.eth_text(from))
+    self:remark("auth %d from %s not supported", algorithm, wifi.eth_text(from))
     return nil, NOT_SUPPORTED
   elseif step ~= FIRST then
-    say(self, "auth %d weird sequence number %d", algorithm, step)
+    self:remark("auth %d weird sequence number %d", algorithm, step)
     return nil, NOT_SUPPORTED
   end
   if self.debug then
-    say(self, "auth %d seq %d status %d", algorithm, step,
+    self:remark("auth %d seq %d status %d", algorithm, step,
       wifi.number(p, wifi.HEADER + 4))
   end
   local bssid = self.info.bssid
@@ -153,17 +147,14 @@ AssociationResponder.undivided = "it numbers stations in one row"
 
 local NUMBERS, BOTH_HIGH_BITS = 0x4000, 0xc000 -- of associations
 
-local function spaced(list)
-  return table.concat(list, " ") .. (list[1] and " " or "")
-end
-
 local function request_text(p, list)
   local rates = wifi.rates(list[wifi.RATES], MOST_RATES)
   return ("src %s dst %s bssid %s[ %s]  listen_int %d ( { %s} %s)"):format(
     wifi.eth_text(wifi.address(p, 2)), wifi.eth_text(wifi.address(p, 1)),
     wifi.eth_text(wifi.address(p, 3)),
-    spaced(wifi.capabilities(wifi.number(p, wifi.HEADER))),
-    wifi.number(p, wifi.HEADER + 2), spaced(rates.basic), spaced(rates.others))
+    wifi.spaced(wifi.capabilities(wifi.number(p, wifi.HEADER))),
+    wifi.number(p, wifi.HEADER + 2), wifi.spaced(rates.basic),
+    wifi.spaced(rates.others))
 end
 
 local FIXED = 4 -- bytes of a request before its elements
@@ -176,16 +167,16 @@ function AssociationResponder:process(p)
   if not asks_for(self, wifi.ssid(list), info and info.ssid or "") then
     return nil, OTHER_NETWORK
   end
-  say(self, "request %s", request_text(p, list))
+  self:remark("request %s", request_text(p, list))
   local number = self.count or 0
   self.count = (number + 1) % NUMBERS
   local id, from = bit.bor(BOTH_HIGH_BITS, number), wifi.address(p, 2)
   if self.debug then
-    say(self, "association %s associd %d", wifi.eth_text(from), id)
+    self:remark("association %s associd %d", wifi.eth_text(from), id)
   end
   local bssid = info and info.bssid or wifi.NOBODY
   self.emit(1, wifi.management(wifi.ASSOCIATION_RESPONSE, from, bssid, bssid,
-    little16(ESS) .. little16(SUCCESS) .. little16(id)
+    little16(wifi.ESS) .. little16(SUCCESS) .. little16(id)
       .. wifi.rate_elements(self.rates:lookup(bssid))))
   return nil, ANSWERED
 end

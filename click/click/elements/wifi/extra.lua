@@ -1,23 +1,24 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Elements of the annotation in which Click notes how a wireless frame came, or is to
 -- be sent: put before the frame (ExtraEncap, RadiotapEncap) and taken from there
--- (ExtraDecap), or written
--- (SetTXRate, SetTXPower, SetRTS, SetNoAck, WifiSeq).
+-- (ExtraDecap), or written (SetTXRate, SetTXPower, SetRTS, SetNoAck, WifiSeq).
 
 local bit = require("bit")
 local ffi = require("ffi")
 local element = require("click.element")
 local front = require("click.net.front")
+local read16 = require("net.wire.bytes").read16
+local shared = require("click.net.wifi_elements")
 local wifi = require("click.net.wifi")
 local wire = require("click.net.wire")
 
 local barrier = wire.barrier
 local EXTRA = wifi.EXTRA_BYTES
-local DEBUG = {"DEBUG", "bool", default = false, keyword = true}
+local DEBUG = shared.DEBUG
 
 local function define_moving(name, summary, fields)
   fields.name, fields.summary, fields.arguments = name, summary, {DEBUG}
-  fields.handlers = {debug = element.data("debug", "bool")}
+  fields.handlers = {debug = shared.debug()}
   fields.reads, fields.division, fields.live = {"WIFI_EXTRA"}, "any", true
   local class = element.define(fields)
   function class:configure(a) self.debug = a.DEBUG end
@@ -86,6 +87,13 @@ end
 
 local UNSIGNED_16 = 0xffff
 
+-- The annotation's bytes and words, of which the first says that there are others.
+local function marked(p)
+  local extra, words = wifi.extra(p)
+  words[0] = wifi.MAGIC
+  return extra, words
+end
+
 local SetTXRate = define_setter("SetTXRate",
   "notes at which rate a frame is to be sent",
   {
@@ -111,12 +119,11 @@ local TYPE_AT, SLOWEST = 12, 2
 function SetTXRate:process(p)
   if self.ethtype ~= 0 then
     local at = self.offset + TYPE_AT
-    if p.length < at + 2 or p.data[at] * 256 + p.data[at + 1] ~= self.ethtype then
+    if p.length < at + 2 or read16(p.data + at) ~= self.ethtype then
       return p
     end
   end
-  local extra, words = wifi.extra(p)
-  words[0] = wifi.MAGIC
+  local extra = marked(p)
   extra[wifi.RATE] = self.rate > 0 and self.rate or SLOWEST
   extra[wifi.TRIES] = self.tries
   barrier()
@@ -131,9 +138,7 @@ local SetTXPower = define_setter("SetTXPower",
 function SetTXPower:configure(a) self.power = a.POWER end
 
 function SetTXPower:process(p)
-  local extra, words = wifi.extra(p)
-  words[0] = wifi.MAGIC
-  extra[wifi.POWER] = self.power
+  (marked(p))[wifi.POWER] = self.power
   barrier()
   return p
 end
@@ -145,8 +150,7 @@ local SetRTS = define_setter("SetRTS",
 function SetRTS:configure(a) self.rts = a.RTS end
 
 function SetRTS:process(p)
-  local _, words = wifi.extra(p)
-  words[0] = wifi.MAGIC
+  local _, words = marked(p)
   words[1] = self.rts and bit.bor(words[1], wifi.RTS)
     or bit.band(words[1], bit.bnot(wifi.RTS))
   barrier()
@@ -176,7 +180,7 @@ local WifiSeq = element.define{
     {"SHIFT", "unsigned", default = 4, keyword = true, max = 31},
   },
   handlers = {
-    debug = element.data("debug", "bool"), seq = element.data("seq", "unsigned"),
+    debug = shared.debug(), seq = element.data("seq", "unsigned"),
     offset = element.data("offset"), bytes = element.data("bytes"),
     shift = element.data("shift"),
     reset = element.command(function (self) self.seq = 0 end),

@@ -5,6 +5,8 @@
 
 local bit = require("bit")
 local element = require("click.element")
+local arp = require("click.net.arp")
+local shared = require("click.net.wifi_elements")
 local wifi = require("click.net.wifi")
 
 local band = bit.band
@@ -46,7 +48,7 @@ local FilterFailures = define_filter("FilterFailures",
 
 local WifiDupeFilter = element.define{
   name = "WifiDupeFilter", summary = "drops wireless frames that came before",
-  arguments = {{"DEBUG", "bool", default = false, keyword = true}},
+  arguments = {shared.DEBUG},
   drops = {"came before"}, reads = {},
   notes = "What is repeated says so itself; it is dropped if the sender's last frame "
     .. "had the same number. The last frames of 4,096 senders are known.",
@@ -75,12 +77,10 @@ local function sender_of(self, address)
   return known
 end
 
-local GROUP = 1 -- of an address's first byte
-
 function WifiDupeFilter:process(p)
   if p.length < wifi.HEADER then return p end
   local data = p.data
-  if band(data[0], wifi.CONTROL) ~= 0 or band(data[4], GROUP) ~= 0 then return p end
+  if band(data[0], wifi.CONTROL) ~= 0 or arp.is_group(data + 4) then return p end
   local address = wifi.address(p, 2)
   local sequence, fragment = wifi.sequence(p)
   local sender = sender_of(self, address)
@@ -88,8 +88,8 @@ function WifiDupeFilter:process(p)
   if band(data[1], wifi.RETRY) ~= 0 and sequence == sender.sequence
     and (is_whole or fragment <= sender.fragment) then
     if self.debug then
-      self:say("%s :: %s: dup seq %d frag %d src %s", self.name, self.class.name,
-        sequence, fragment, wifi.eth_text(address))
+      self:remark("dup seq %d frag %d src %s", sequence, fragment,
+        wifi.eth_text(address))
     end
     sender.dupes, self.dupes = sender.dupes + 1, self.dupes + 1
     return nil, 1
@@ -98,7 +98,7 @@ function WifiDupeFilter:process(p)
   return p
 end
 
-WifiDupeFilter.handlers.debug = element.data("debug", "bool")
+WifiDupeFilter.handlers.debug = shared.debug()
 WifiDupeFilter.handlers.dupes = element.data("dupes")
 WifiDupeFilter.handlers.drops = element.data("dupes")
 WifiDupeFilter.handlers.reset = element.command(WifiDupeFilter.forget)

@@ -8,6 +8,7 @@ local ffi = require("ffi")
 local element = require("click.element")
 local front = require("click.net.front")
 local note = require("click.note")
+local shared = require("click.net.wifi_elements")
 local wire = require("click.net.wire")
 
 local band, barrier = bit.band, wire.barrier
@@ -38,20 +39,16 @@ local function mode_handler()
   return handler
 end
 
-local bssid = element.data("bssid", "eth")
-function bssid.read(self) return wire.eth_text(self.bssid) end
-
 local WifiEncap = element.define{
   name = "WifiEncap", summary = "turns Ethernet frames into those of wireless networks",
   arguments = {
     {"MODE", "unsigned", required = true, max = MODES - 1},
     {"BSSID", "eth", default = ("\0"):rep(ADDRESS)},
-    {"DEBUG", "bool", default = false, keyword = true},
-    {"WIRELESS_INFO", "element", class = "WirelessInfo", keyword = true},
+    shared.DEBUG, shared.INFO,
   },
   drops = {"too short", "too long"}, reads = {}, lengthens = HEADER + LLC - ETHER,
   handlers = {debug = element.data("debug", "bool"), mode = mode_handler(),
-    bssid = bssid},
+    bssid = shared.eth("bssid")},
 }
 
 function WifiEncap:configure(a)
@@ -118,9 +115,9 @@ local ADDRESSES = {
 }
 
 local function tell(self, direction, kind)
-  self:say("%s :: %s: dir %d src %s dst %s bssid %s eth 0x%04x", self.name,
-    self.class.name, direction, wire.eth_text(spare[1]), wire.eth_text(spare[0]),
-    wire.eth_text(spare[2]), wire.swap16(kind))
+  self:remark("dir %d src %s dst %s bssid %s eth 0x%04x", direction,
+    wire.eth_text(spare[1]), wire.eth_text(spare[0]), wire.eth_text(spare[2]),
+    wire.swap16(kind))
 end
 
 function WifiDecap:process(p)

@@ -4,17 +4,12 @@
 
 local arguments = require("click.arguments")
 local element = require("click.element")
+local shared = require("click.net.wifi_elements")
 local wifi = require("click.net.wifi")
 
 -- WirelessInfo ----------------------------------------------------------------------
 
-local function eth_data(field)
-  local handler = element.data(field, "eth")
-  function handler.read(self) return wifi.eth_text(self[field]) end
-  return handler
-end
-
-local LONGEST_NAME, INTERVAL = 32, 100
+local LONGEST_NAME, INTERVAL = wifi.LONGEST_SSID, 100
 
 local WirelessInfo = element.define{
   name = "WirelessInfo", summary = "says what a wireless network's elements ask",
@@ -27,7 +22,7 @@ local WirelessInfo = element.define{
     {"WEP", "bool", default = false, keyword = true},
   },
   handlers = {
-    ssid = element.data("ssid", "string"), bssid = eth_data("bssid"),
+    ssid = element.data("ssid", "string"), bssid = shared.eth("bssid"),
     channel = element.data("channel", "int"),
     interval = element.data("interval", "int"),
     wep = element.data("wep", "bool"),
@@ -57,7 +52,9 @@ end
 
 local write_ssid = WirelessInfo.handlers.ssid.write
 function WirelessInfo.handlers.ssid.write(self, text)
-  if #text > LONGEST_NAME then return "ssid parameter must have at most 32 bytes" end
+  if #text > LONGEST_NAME then
+    return ("ssid parameter must have at most %d bytes"):format(LONGEST_NAME)
+  end
   return write_ssid(self, text)
 end
 

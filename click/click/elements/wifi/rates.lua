@@ -2,10 +2,12 @@
 -- ProbeTXRate chooses the rate of wireless frames by how fast those before came through
 -- at each (J. Bicket, Bit-rate Selection in Wireless Networks, 2005).
 
+local arp = require("click.net.arp")
 local bit = require("bit")
 local chance = require("click.chance")
 local element = require("click.element")
 local ffi = require("ffi")
+local shared = require("click.net.wifi_elements")
 local wifi = require("click.net.wifi")
 local wire = require("click.net.wire")
 
@@ -124,15 +126,14 @@ local ProbeTXRate = element.define{
     {"OFFSET", "unsigned", required = true, keyword = true, max = MOST_OFFSET},
     {"WINDOW", "unsigned", required = true, keyword = true},
     {"THRESHOLD", "unsigned", required = true, keyword = true},
-    {"DEBUG", "bool", default = false, keyword = true},
-    {"RT", "element", class = "AvailableRates", keyword = true, required = true},
+    shared.DEBUG, shared.RT,
     {"ACTIVE", "bool", default = true, keyword = true},
   },
   notes = "OFFSET is where frames have the receiver's address; results count for "
     .. "WINDOW milliseconds, failures of frames with less than THRESHOLD bytes don't. "
     .. "Input 1 takes frames that were sent, with how it went.",
   handlers = {
-    debug = element.data("debug", "bool"), active = element.data("active", "bool"),
+    debug = shared.debug(), active = element.data("active", "bool"),
     threshold = element.data("threshold", "unsigned"),
     offset = element.data("offset", "unsigned"),
     reset = element.command(function (self) self.stations, self.order = {}, {} end),
@@ -166,12 +167,10 @@ local function station_of(self, address)
   return known
 end
 
-local function is_group(address) return band(address:byte(), 1) ~= 0 end
-
 local function assign(self, p)
   local address, extra = receiver_of(self, p), wifi.extra(p)
   if not address then return end
-  if is_group(address) or address == wifi.NOBODY then
+  if arp.is_group(address) or address == wifi.NOBODY then
     extra[wifi.RATE] = self.available:lookup(wifi.ALL)[1] or SLOWEST
     return
   end

@@ -5,35 +5,18 @@
 
 local element = require("click.element")
 local note = require("click.note")
+local shared = require("click.net.wifi_elements")
 local wifi = require("click.net.wifi")
 
-local DEBUG = {"DEBUG", "bool", default = false, keyword = true}
-local INFO = {"WIRELESS_INFO", "element", class = "WirelessInfo", keyword = true}
-local NEEDED_INFO = {"WIRELESS_INFO", "element", class = "WirelessInfo",
-  keyword = true, required = true}
-local RT = {"RT", "element", class = "AvailableRates", keyword = true, required = true}
-local ETH = {"ETH", "eth", default = wifi.NOBODY, keyword = true}
+local DEBUG, INFO, NEEDED_INFO = shared.DEBUG, shared.INFO, shared.NEEDED_INFO
+local RT, ETH = shared.RT, shared.ETH
 local FIXED, RATE_BYTES, MOST_RATES = 12, 8, 15
-local ESS, PRIVACY = 1, 0x10
+local PRIVACY = 0x10
 local little16 = wifi.little16
-
-local function say(self, fmt, ...)
-  self:say("%s :: %s: " .. fmt, self.name, self.class.name, ...)
-end
-
-local function spaced(list)
-  return table.concat(list, " ") .. (list[1] and " " or "")
-end
 
 local function is_beacon(kind, subtype)
   return kind == wifi.MANAGEMENT
     and (subtype == wifi.BEACON or subtype == wifi.PROBE_RESPONSE)
-end
-
-local function eth_handler()
-  local handler = element.data("eth", "eth")
-  function handler.read(self) return wifi.eth_text(self.eth) end
-  return handler
 end
 
 -- BeaconScanner ---------------------------------------------------------------------
@@ -41,7 +24,7 @@ end
 local BeaconScanner = element.define{
   name = "BeaconScanner", summary = "keeps a list of the access points that it hears",
   arguments = {DEBUG, INFO, RT}, reads = {"WIFI_EXTRA"},
-  handlers = {debug = element.data("debug", "bool")},
+  handlers = {debug = shared.debug()},
   notes = "It knows the last 1,024.",
 }
 
@@ -72,7 +55,7 @@ local function learn(self, p)
   local list, all = wifi.elements(p, wifi.HEADER + FIXED)
   for _, one in ipairs(self.debug and all or {}) do
     if not WATCHED[one[1]] then
-      say(self, "ignored element id %d %d ", unpack(one))
+      self:remark("ignored element id %d %d ", unpack(one))
     end
   end
   local channel, wanted = (list[wifi.CHANNEL] or ""):byte(), self.info
@@ -105,8 +88,8 @@ BeaconScanner.handlers.scan = {read = function (self)
       .. "( { %s} %s)\n"):format(wifi.eth_text(bssid), one.channel, one.signal,
       one.name == "" and "(none)" or one.name, one.interval,
       note.time_text((now - one.heard) * 1e9),
-      spaced(wifi.capabilities(one.capability)), spaced(one.rates.basic),
-      spaced(one.rates.others))
+      wifi.spaced(wifi.capabilities(one.capability)), wifi.spaced(one.rates.basic),
+      wifi.spaced(one.rates.others))
   end
   return table.concat(lines)
 end}
@@ -117,7 +100,7 @@ local BeaconTracker = element.define{
   name = "BeaconTracker", summary = "counts the beacons of a network that come in time",
   arguments = {DEBUG, NEEDED_INFO, {"TRACK", "unsigned", default = 10, keyword = true}},
   reads = {}, drops = {"no beacon", "of another network"},
-  handlers = {debug = element.data("debug", "bool"), track = element.data("track"),
+  handlers = {debug = shared.debug(), track = element.data("track"),
     beacon_interval = element.data("interval")},
   notes = "`stats` is how many of the last TRACK beacons came, in percent.",
 }
@@ -139,7 +122,7 @@ end
 function BeaconTracker:process(p)
   local kind, subtype = wifi.kind(p)
   if not is_beacon(kind, subtype) then
-    say(self, "%s", wifi.refusal(p) or ("received subtype %d packet"):format(subtype))
+    self:remark("%s", wifi.refusal(p) or ("received subtype %d packet"):format(subtype))
     return nil, 1
   end
   if wifi.address(p, 3) ~= self.info.bssid then return nil, 2 end
@@ -162,7 +145,7 @@ end}
 local function define(name, summary, arguments, fields)
   fields.name, fields.summary, fields.arguments = name, summary, arguments
   fields.emits, fields.reads = true, {"WIFI_EXTRA"}
-  fields.handlers = {debug = element.data("debug", "bool"), eth = eth_handler()}
+  fields.handlers = {debug = shared.debug(), eth = shared.eth("eth")}
   local class = element.define(fields)
   function class:configure(a)
     self.debug, self.info, self.rates, self.eth = a.DEBUG, a.WIRELESS_INFO, a.RT, a.ETH
@@ -197,17 +180,17 @@ local OPEN, FIRST = 0, 1
 function OpenAuthRequester:process(p)
   local refusal = wifi.refusal(p, wifi.AUTHENTICATION, "probe-req")
   if refusal then
-    say(self, "%s", refusal)
+    self:remark("%s", refusal)
     return nil, OTHER_KIND
   end
   local algorithm = wifi.number(p, wifi.HEADER)
   if algorithm ~= OPEN then
-    say(self, "auth %d from %s not supported", algorithm,
+    self:remark("auth %d from %s not supported", algorithm,
       wifi.eth_text(wifi.address(p, 2)))
     return nil, NOT_SUPPORTED
   end
   if self.debug then
-    say(self, "auth %d seq %d status %d", algorithm, wifi.number(p, wifi.HEADER + 2),
+    self:remark("auth %d seq %d status %d", algorithm, wifi.number(p, wifi.HEADER + 2),
       wifi.number(p, wifi.HEADER + 4))
   end
   return nil, ANSWER
@@ -231,10 +214,11 @@ local function take_response(self, p)
   local list = wifi.elements(p, wifi.HEADER + RESPONSE_RATES)
   local bssid, rates = wifi.address(p, 3), wifi.rates(list[wifi.RATES], MOST_RATES)
   if self.debug then
-    say(self, "response %s +%d [ %s] status %d associd %d ( { %s} %s)",
+    self:remark("response %s +%d [ %s] status %d associd %d ( { %s} %s)",
       wifi.eth_text(bssid), (wifi.extra(p))[wifi.RSSI],
-      spaced(wifi.capabilities(wifi.number(p, wifi.HEADER))), status,
-      wifi.number(p, wifi.HEADER + 4), spaced(rates.basic), spaced(rates.others))
+      wifi.spaced(wifi.capabilities(wifi.number(p, wifi.HEADER))), status,
+      wifi.number(p, wifi.HEADER + 4), wifi.spaced(rates.basic),
+      wifi.spaced(rates.others))
   end
   self.rates:insert(bssid, rates.all)
   if status == 0 then self.associated = true end
@@ -256,7 +240,7 @@ function AssociationRequester:process(p)
   elseif not refusal and subtype == wifi.DISASSOCIATION then
     take_leave(self, p)
   else
-    say(self, "%s", refusal or "received non-assoc response packet")
+    self:remark("%s", refusal or "received non-assoc response packet")
     return nil, OTHER_KIND
   end
   return nil, ANSWER
@@ -269,10 +253,10 @@ end}
 AssociationRequester.handlers.send_assoc_req = element.command(function (self)
   local bssid, info = bssid_of(self), self.info
   local rates, n = rate_elements(self, bssid)
-  if n == 0 then say(self, "couldn't lookup rates for %s", wifi.eth_text(bssid)) end
+  if n == 0 then self:remark("couldn't lookup rates for %s", wifi.eth_text(bssid)) end
   self.associated = false
   self.emit(1, wifi.management(wifi.ASSOCIATION_REQUEST, bssid, self.eth, bssid,
-    little16(ESS + (info and info.wep and PRIVACY or 0))
+    little16(wifi.ESS + (info and info.wep and PRIVACY or 0))
       .. little16(info and info.interval or 1)
       .. wifi.element(wifi.SSID, name_of(self)) .. rates))
 end)

@@ -8,6 +8,7 @@ local element = require("click.element")
 local ffi = require("ffi")
 local front = require("click.net.front")
 local packet = require("core.packet")
+local shared = require("click.net.wifi_elements")
 local wifi = require("click.net.wifi")
 local wire = require("click.net.wire")
 
@@ -21,7 +22,7 @@ local function define(name, summary, fields, arguments)
   fields.arguments = {{"KEY", "string", default = ""}}
   for _, spec in ipairs(arguments) do table.insert(fields.arguments, spec) end
   fields.handlers = {
-    debug = element.data("debug", "bool"), keyid = element.data("keyid", "unsigned"),
+    debug = shared.debug(), keyid = element.data("keyid", "unsigned"),
     key = {
       read = function (self)
         return "\\<" .. self.key:gsub(".", function (byte)
@@ -59,8 +60,8 @@ end
 
 -- WepEncap --------------------------------------------------------------------------
 
-local DEBUG, STRICT = {"DEBUG", "bool", default = false, keyword = true},
-  {"STRICT", "bool", default = false, keyword = true}
+local DEBUG = shared.DEBUG
+local STRICT = {"STRICT", "bool", default = false, keyword = true}
 
 local WepEncap = define("WepEncap", "encrypts wireless frames with WEP",
   {drops = {"too long"}, lengthens = WEP + CHECK}, {
@@ -111,8 +112,8 @@ local WepDecap = define("WepDecap", "decrypts wireless frames with WEP", {}, {
 })
 WepDecap.configure = configure
 
---- What isn't encrypted, or with another key, passes as it is; so does, decrypted, what
---- has a wrong check value, which stays encrypted.
+--- Frames that aren't encrypted, or with another key, pass unchanged. One whose check
+--- value is wrong passes, too, as Click has it: decrypted but for that value.
 function WepDecap:process(p)
   local data, n = p.data, p.length - HEADER - WEP - CHECK
   if n < 0 or band(data[1], PROTECTED) == 0 or data[HEADER + IV] ~= self.keyid then
@@ -123,7 +124,7 @@ function WepDecap:process(p)
   local encrypted = check[0]
   crypt(self, data + HEADER, text, n + CHECK)
   if check[0] ~= C.pg_wep_check(text, n) then
-    self:say("%s :: %s: crc failed keyid %d", self.name, self.class.name, self.keyid)
+    self:remark("crc failed keyid %d", self.keyid)
     check[0] = encrypted
     wire.barrier()
     return p
