@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 local dumps = require("testing.click_dumps")
-local ffi = require("ffi")
 local Lines = require("click.summary.lines")
 local note = require("click.note")
 local packet = require("core.packet")
 local Reader = require("click.summary.reader")
 local Writer = require("click.summary.writer")
+local bytes_of = require("testing.support").bytes_of
 
 -- The line that a packet made of a line has.
 local function there_and_back(fields, line, options)
@@ -13,12 +13,6 @@ local function there_and_back(fields, line, options)
   local back = dumps.line(fields, p, options)
   packet.free(p)
   return back
-end
-
-local function bytes_of(p)
-  local bytes = ffi.string(p.data, p.length)
-  packet.free(p)
-  return bytes
 end
 
 describe("a line of a summary dump", function ()

@@ -15,16 +15,11 @@ local nd_light = require("apps.ipv6.nd_light").nd_light
 local ns_responder = require("apps.ipv6.ns_responder").ns_responder
 local packet = require("core.packet")
 local testing = require("testing.harness")
+local bytes_of = require("testing.support").bytes_of
 
 local ENDS = {"north", "south"}
 local US, THEM = ethernet:pton("02:00:00:00:00:01"), ethernet:pton("02:00:00:00:00:02")
 local US6, THEM6 = ipv6:pton("2001:db8::1"), ipv6:pton("2001:db8::2")
-
-local function bytes_of(p)
-  local bytes = ffi.string(p.data, p.length)
-  packet.free(p)
-  return bytes
-end
 
 local function quietly(func, ...)
   local say = print

@@ -6,17 +6,12 @@ local nd = require("net.neighbor.nd")
 local packet = require("core.packet")
 local parse = require("lib.stack.address")
 local testing = require("testing.harness")
+local bytes_of = require("testing.support").bytes_of
 
 local function mac(last) return ffi.new("uint8_t[6]", 2, 0, 0, 0, 0, last) end
 local function ip(text) return parse.parseIP6Address(text) end
 
 local US, THEM, NOBODY = ip("2001:db8::1"), ip("2001:db8::2"), ip("::")
-
-local function bytes_of(p)
-  local bytes = ffi.string(p.data, p.length)
-  packet.free(p)
-  return bytes
-end
 
 local function through(app, frames, input, output)
   local say = print

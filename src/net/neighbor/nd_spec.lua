@@ -5,8 +5,8 @@
 local ffi = require("ffi")
 local ip6 = require("net.ip.ip6")
 local nd = require("net.neighbor.nd")
-local packet = require("core.packet")
 local packet_bytes = require("testing.packet_bytes")
+local bytes_of = require("testing.support").bytes_of
 
 local changed = packet_bytes.changed
 
@@ -37,12 +37,6 @@ local ANSWER = hex[[020000000002 020000000001 86dd 60000000 0020 3a ff
 local TO_ALL = hex[[333300000001 020000000001 86dd 60000000 0020 3a ff
   20010db8000000000000000000000001 ff020000000000000000000000000001
   88 00 f92a 20000000 20010db8000000000000000000000001 02 01 020000000001]]
-
-local function bytes_of(p)
-  local text = ffi.string(p.data, p.length)
-  packet.free(p)
-  return text
-end
 
 local frame = ffi.new("uint8_t[256]")
 

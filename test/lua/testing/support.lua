@@ -55,15 +55,26 @@ function testing.send(l, texts)
   for _, text in ipairs(texts) do link.transmit(l, packet.from_string(text)) end
 end
 
+--- The bytes of the packet, which is freed.
+function testing.bytes_of(p)
+  local bytes = ffi.string(p.data, p.length)
+  packet.free(p)
+  return bytes
+end
+
 --- Take all packets out of the link and free them; a list of their texts.
 function testing.take(l)
   local texts = {}
-  for i = 1, link.nreadable(l) do
-    local p = link.receive(l)
-    texts[i] = ffi.string(p.data, p.length)
-    packet.free(p)
-  end
+  for i = 1, link.nreadable(l) do texts[i] = testing.bytes_of(link.receive(l)) end
   return texts
+end
+
+--- What parse(), of a list of words, raises for the text; behind `first`, a text, too.
+function testing.refusal(parse, text, first)
+  local list = {}
+  for word in ((first or "") .. " " .. text):gmatch("%S+") do list[#list + 1] = word end
+  local ok, err = pcall(parse, list)
+  return not ok and tostring(err) or nil
 end
 
 -- By how much everything takes longer now, for what else the machine does (0.06 is 6

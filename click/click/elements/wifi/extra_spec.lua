@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
-local ffi = require("ffi")
 local click = require("testing.click")
 local note = require("click.note")
 local packet = require("core.packet")
 local wifi = require("click.net.wifi")
+local bytes_of = require("testing.support").bytes_of
 
 -- The packet with what comes of it through elements, one behind the other.
 local function through(p, ...)
@@ -18,12 +18,6 @@ local function fresh(bytes)
   local p = packet.from_string(bytes)
   note.clear(p)
   return p
-end
-
-local function bytes_of(p)
-  local bytes = ffi.string(p.data, p.length)
-  packet.free(p)
-  return bytes
 end
 
 -- As Click writes it: rate 22, 12 tries, power 63.

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+local testing = require("testing.support")
 local options = require("program.loadtest.mlrsearch.options")
 
 describe("loadtest mlrsearch", function ()
@@ -18,11 +19,8 @@ describe("loadtest mlrsearch", function ()
       ["--min 2G -b 1G null"] = "--min 2e+09: it must be above 0",
       ["--loss 100 null"] = "'100' lets everything be lost",
     } do
-      local list = {"--sizes", "60"}
-      for word in words:gmatch("%S+") do list[#list + 1] = word end
-      local ok, err = pcall(options.parse, list)
-      assert.is_false(ok)
-      assert.matches(sentence, tostring(err), 1, true)
+      local said = testing.refusal(options.parse, words, "--sizes 60")
+      assert.matches(sentence, said, 1, true)
     end
   end)
 end)
