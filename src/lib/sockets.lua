@@ -18,7 +18,7 @@ local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
 local idle = require("lib.idle_connections")
 local output = require("lib.socket_output")
-local dead_socket = require("core.lib.dead_socket")
+local dead_socket = require("core.outside.dead_socket")
 local read16 = require("net.wire.bytes").read16
 
 ffi.cdef [[

@@ -2,7 +2,7 @@
 -- Files and sockets that ports name: each function returns what is wrong, and what to
 -- do, as the rest of a sentence, or nil.
 
-local dead_socket = require("core.lib.dead_socket")
+local dead_socket = require("core.outside.dead_socket")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
 local sysfs = require("lib.hardware.sysfs")

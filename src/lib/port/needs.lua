@@ -3,7 +3,7 @@
 -- refused with a sentence that says what to do. `roots`: see lib.hardware.sysfs.
 
 local C = require("core.native")
-local dead_socket = require("core.lib.dead_socket")
+local dead_socket = require("core.outside.dead_socket")
 local failure = require("core.failure")
 local capability = require("lib.hardware.capability")
 local files = require("lib.port.files")

@@ -5,7 +5,7 @@
 -- takes a tenth of a second. Of several that wait the lock chooses one.
 
 local C = require("core.native")
-local dead_socket = require("core.lib.dead_socket")
+local dead_socket = require("core.outside.dead_socket")
 local dirent = require("posix.dirent")
 local fcntl = require("posix.fcntl")
 local ffi = require("ffi")

@@ -2,14 +2,14 @@
 -- One chunk of SCTP; others follow it, each at a multiple of 4 bytes. Length leaves out
 -- the padding, which is a part of the member `value` (or of `parameters`).
 local ffi = require("ffi")
-local read16 = require("net.wire.bytes").read16
 
 local LENGTH = 2 -- offset in bytes
 
 -- A variable member behind `fixed` bytes of header.
 local function rest(name, fixed)
   return {name, pad = 4, size = function (header, left)
-    local length = read16(ffi.cast("const uint8_t *", header) + LENGTH)
+    local bytes = ffi.cast("const uint8_t *", header)
+    local length = bytes[LENGTH] * 256 + bytes[LENGTH + 1]
     local padded = bit.band(length + 3, -4)
     -- The last one's padding may be missing.
     if padded > left and length <= left then padded = left end
