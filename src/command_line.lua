@@ -19,6 +19,12 @@ local options = require("command_line.options")
 
 local command_line = {}
 
+-- Names that modules had before, and that programs may require.
+local MOVED = {["lib.stack.ready_casts"] = "lib.stack.packet.ready_casts"}
+for before, now in pairs(MOVED) do
+  package.preload[before] = function () return require(now) end
+end
+
 -- Families ---------------------------------------------------------------
 
 local families = {}

@@ -289,7 +289,10 @@ describe("every ready cast of libmoon", function ()
     local p = packet.allocate()
     local nowhere = {write = function () end}
     local n = 0
-    for name, as in pairs(require("lib.stack.packet.ready_casts")) do
+    local casts, former = require("lib.stack.packet.ready_casts"),
+      "lib.stack.ready_casts"
+    assert.equal(casts, require(former))
+    for name, as in pairs(casts) do
       p.length, n = 0, n + 1
       local pkt = as(p)
       pkt:fill{}
