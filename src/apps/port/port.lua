@@ -239,7 +239,7 @@ end
 --- Bring the counters in shared memory up to date.
 Port.publish_counters = statistics.publish
 
---- Does it read a file that ends (if it reads at all)?
+--- Does it read a file that ends? One that is only sent to does not.
 function Port:ends()
   return self.kind.ends ~= nil and self.kind.ends(self.description)
 end

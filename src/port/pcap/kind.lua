@@ -72,7 +72,7 @@ end
 
 function pcap.reads(port) return port.rx end
 
-function pcap.ends(port) return port.loop ~= 1 end
+function pcap.ends(port) return port.rx ~= nil and port.loop ~= 1 end
 
 function pcap.over(device_port) return C.pg_pcap_over(device_port) end
 
