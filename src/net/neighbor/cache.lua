@@ -238,16 +238,19 @@ function Cache:set_entry_capacity(n)
   fit(self)
 end
 
-local CONTENTS = {"index", "spare", "used", "count", "length", "drops"}
+local CONTENTS = {"index", "spare", "used", "count", "length", "drops", "store"}
 
 --- Take over what the other cache has, which gets what this one has; each keeps its
---- settings.
+--- settings. What is kept is that of the contents, until net.neighbor.kept is asked for
+--- an item again.
 function Cache:swap(other)
   for _, field in ipairs(CONTENTS) do
     self[field], other[field] = other[field], self[field]
   end
-  fit(self)
-  fit(other)
+  for _, each in ipairs{self, other} do
+    fit(each)
+    if each.store then each.store.cache = each end
+  end
   for e in self:each() do self:date(e, e.live_at) end
 end
 

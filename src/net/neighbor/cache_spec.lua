@@ -218,7 +218,7 @@ describe("net.neighbor.cache under attack", function ()
     for i = 4, 100001 do list:insert(i, MAC, i) end
     assert.equal(100000, list.count)
     knows_neighbours(list)
-    list.store = {note = function () end}
+    list.store = {note = function () end, forget = function () end}
     local few = with_neighbours{entry_capacity = 3}
     few:swap(list)
     assert.same({100000, 3}, {few.count, list.count})

@@ -24,13 +24,24 @@ local mac = ffi.new("uint8_t[6]")
 local Store = {}
 Store.__index = Store
 
-local function new_store(cache, o)
-  local timeout = cache.timeout == 0 and FOR_EVER or math.ceil(cache.timeout * o.scale)
+local function new_store(cache)
   local flows = flow.new{key = key.type, value = "uint64_t", full = "evict",
-    limit = cache.index.limit, ages = {timeout}}
+    limit = cache.index.limit, ages = {0}}
   local into = ffi.new("struct neighbor_into", {table = flows.table})
-  return setmetatable({cache = cache, o = o, timeout = timeout, flows = flows,
-    into = into}, Store)
+  return setmetatable({cache = cache, flows = flows, into = into}, Store)
+end
+
+-- The cache's own, as long as there is room in it: what is kept stays in its file when
+-- the cache has other settings, and no table waits for the garbage collector.
+local function store_of(cache, o)
+  local store = cache.store
+  if not store or store.flows.table.limit < cache.index.limit then
+    store = new_store(cache)
+  end
+  store.o = o
+  store.timeout = cache.timeout == 0 and FOR_EVER or math.ceil(cache.timeout * o.scale)
+  store.flows.table.list[0].timeout = store.timeout
+  return store
 end
 
 local function mac_of(value)
@@ -118,7 +129,7 @@ end
 --- milliseconds of that, by CLOCK_MONOTONIC; used(entry), optional, for each that goes
 --- on.
 function kept.item(cache, o)
-  local store = new_store(cache, o)
+  local store = store_of(cache, o)
   local flows = store.flows
   cache.store = nil
   for e in cache:each() do

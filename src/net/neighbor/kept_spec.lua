@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+local dirent = require("posix.dirent")
 local going_on = require("net.keep.going_on")
 local outside = require("core.outside.visitors")
 local cache = require("net.neighbor.cache")
@@ -159,6 +160,36 @@ describe("A neighbour cache that outlives the process", function ()
     finish()
     assert.is_false(other:find("half").known)
     assert.equal(601, other.count)
+  end)
+
+  it("takes no more descriptors when others get it one after the other", function ()
+    local list = started(1000)
+    list:insert(1, A, 1000)
+    local before = #dirent.dir("/proc/self/fd")
+    collectgarbage("stop")
+    finally(function () collectgarbage("restart") end)
+    for i = 1, 20 do
+      local other = cache.new{timeout = 60 + i}
+      other:swap(list)
+      list:clear() -- it ends
+      keep.records(neighbor_kept.item(other, {of = "neighbours", scale = 1000,
+        now = function () return 1000 end}))
+      list = other
+    end
+    assert.equal(before, #dirent.dir("/proc/self/fd"))
+    list:insert(2, B, 1000)
+    kept.again()
+    assert.same({[1] = {A, 1000}, [2] = {B, 1000}},
+      known(started(1079, {timeout = 80})))
+  end)
+
+  it("isn't cleared with a cache whose contents another one has got", function ()
+    local list = started(1000)
+    list:insert(1, A, 1000)
+    cache.new{timeout = 60}:swap(list)
+    list:clear()
+    kept.again() -- it is killed before that one keeps them
+    assert.same({[1] = {A, 1000}}, known(started(1001)))
   end)
 
   it("has no times in the future, nor any without a timeout", function ()
