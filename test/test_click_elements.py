@@ -126,3 +126,26 @@ def test_no_packet_of_many_flows_is_lost(many_flows, element):
         f"-> e :: {element} -> c :: Counter -> Discard", "-h", "c.count")
     assert (result.returncode, result.stdout.split()) == (0, [str(FLOWS * ROUNDS)]), (
         result.stdout + result.stderr)
+
+
+def flows_of(rest, element="IPRewriter(pattern 9.9.9.9 1024-65535 - - 0 0)"):
+    return perigee(
+        "click", "-e", "FastUDPFlows(0, 200000, 60, 1:1:1:1:1:1, 10.0.0.1, 2:2:2:2:2:2, "
+        f"10.0.0.2, 40000, 1000) -> in :: Counter -> {rest} -> Strip(14) -> CheckIPHeader "
+        f"-> e :: {element} -> c :: Counter -> Discard; "
+        "DriverManager(set n 0, label again, wait 0.1, set n $(add $n 1), goto again "
+        "$(and $(lt $n 100) $(lt $(add $(c.count) $(e.mapping_failures) $(q.drops)) "
+        "200000)))", "-h", "c.count",
+        "-h", "e.mapping_failures", "-h", "q.drops")
+
+
+# What pushes by itself waits, too: generators, and Unqueue with a long queue or without
+# a limit.
+@pytest.mark.parametrize("rest", [
+    "q :: Queue(100) -> Unqueue", "q :: Queue(300000) -> Unqueue(-1)",
+    "q :: Queue(300000) -> Unqueue(32)", "q :: Queue(300000) -> RoundRobinUnqueue(0)"])
+def test_no_packet_of_a_task_is_lost(rest):
+    result = flows_of(rest)
+    counts = re.findall(r"^(\d+)$", result.stdout, re.MULTILINE)
+    assert result.returncode == 0 and sum(map(int, counts)) == 200000, (
+        result.stdout + result.stderr)

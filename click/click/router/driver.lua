@@ -93,15 +93,19 @@ local HALF_LINK = math.floor(link.max / 2)
 
 -- How many turns are taken in a breath. Where packets go to another thread, or by links
 -- (nothing is fused, or the region is cut before an element that looks ahead), what
--- sources that can wait send at once has room in a link, with those of other routers in
--- this process that may send to it, `sharing` of them with this one.
-local function most_turns(self, is_cut)
+-- tasks send at once has room in a link, with those of other routers in this process
+-- that may send to it, `sharing` of them with this one. Tasks that push all they can
+-- pull send `most_at_once` packets in a turn.
+local function set_turns(self, is_cut)
   local burst, by_links = 0, is_cut or self.options.is_part or not engine.fuse
   for _, e in ipairs(by_links and self.elements or {}) do
-    if e.class.task_can_wait then burst = math.max(burst, rawget(e, "burst") or 1) end
+    if e.class.task and e.class.emits then
+      burst = math.max(burst, rawget(e, "burst") or 1)
+    end
   end
-  local room = HALF_LINK / (self.options.sharing or 1)
-  return math.max(1, math.min(TURNS, math.floor(room / math.max(burst, 1))))
+  local room = math.floor(HALF_LINK / (self.options.sharing or 1))
+  self.most_at_once = by_links and math.max(1, room) or math.huge
+  self.most_turns = math.max(1, math.min(TURNS, math.floor(room / math.max(burst, 1))))
 end
 
 -- Elements whose state may outgrow the caches, and which look ahead then.
@@ -118,8 +122,8 @@ local function expect_cuts(self)
   local list = self.lookers
   for i = 1, #list do
     if list[i]:outgrows_cache() then
-      self.lookers, self.most_turns = {}, most_turns(self, true)
-      return
+      self.lookers = {}
+      return set_turns(self, true)
     end
   end
 end
@@ -213,7 +217,8 @@ function Router:begin()
   local old = self.old
   self.old, self.options.old = nil, nil -- else each keeps all that there were before
   cpu_time.begin(self)
-  self.most_turns, self.lookers = most_turns(self), lookers_of(self)
+  set_turns(self)
+  self.lookers = lookers_of(self)
   self.active, self.arrived = true, {} -- links that stay have counted before
   for _, e in ipairs(self.elements) do self.arrived[e] = packets_into(e, cursor) end
   self.clock:begin(old and old.clock)

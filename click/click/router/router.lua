@@ -40,7 +40,8 @@ function router.new(flat, options)
     runcount = 1, meters = {}, turned = 0, turns = 0,
     polls = {}, frequent_polls = {}, polled = 0, poll_known = true, poll_waits = true,
     -- What the driver keeps: no field comes while packets pass, and ask for the time.
-    turning = false, metered = -1, lookers = {}, most_turns = 1, arrived = {},
+    turning = false, metered = -1, lookers = {}, arrived = {},
+    most_turns = 1, most_at_once = math.huge,
     active = false, ended = false, replaced = false, disarranged = false,
     giving_way = false, successor = false, polling = false, closed = false,
     own_call = false, file_readers = false,

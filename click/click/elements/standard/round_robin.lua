@@ -30,7 +30,8 @@ end
 -- Move packets of input `i`, as many as a turn has; how many.
 local function move(self, i)
   local pull, emit, n = self.pull_from[i], self.emit, 0
-  while n < self.burst do
+  local most = math.min(self.burst, self.router.most_at_once)
+  while n < most do
     local p = pull()
     if not p then break end
     n = n + 1

@@ -75,7 +75,7 @@ function Unqueue2:task()
     if not signal or signal.active then self.timer:after(LATER) end
     return false
   end
-  return move(self, math.min(self.burst, free)) > 0
+  return move(self, math.min(self.burst, free, self.router.most_at_once)) > 0
 end
 
 return {Unqueue2}

@@ -74,7 +74,7 @@ local function move(self, n)
 end
 
 function Unqueue:task()
-  local n = self.burst
+  local n = math.min(self.burst, self.router.most_at_once)
   if self.limit >= 0 then n = math.min(n, self.limit - self.count) end
   if not self.active or n <= 0 and self.limit >= 0 then
     self:unschedule()
