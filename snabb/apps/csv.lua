@@ -9,7 +9,7 @@ local link = require("core.link")
 
 local M = {interval = 1.0} -- seconds
 
-local CSV = {}
+local CSV = {argument = "string"}
 CSV.__index = CSV
 M.CSV = CSV
 

@@ -21,4 +21,5 @@ function binary_search.gen(count, entry_type)
   end
 end
 
-return binary_search
+return require("core.lib.arguments").guard(binary_search, "binary_search",
+  {gen = "number, ctype"})

@@ -3,16 +3,32 @@
 -- at the IP header, `length` bytes in all. net.checksum.checksum has more.
 
 local ffi = require("ffi")
+local arguments = require("core.lib.arguments")
 local sums = require("net.checksum.checksum")
 local C = require("core.declare")("net/checksum/checksum.h")
 local wire = require("net.wire.bytes")
 require("lib.checksum_h")
 
 local read16, write16 = wire.read16, wire.write16
-local band, rshift = bit.band, bit.rshift
+local band, rshift, type, tonumber = bit.band, bit.rshift, type, tonumber
 local bytes_pointer, signed_pointer = ffi.typeof("uint8_t *"), ffi.typeof("int8_t *")
 
 local checksum = {}
+
+-- Packets' functions look at the types by themselves: compiled code knows them.
+local function check_bytes(name, pointer, length, more)
+  if type(pointer) ~= "cdata" or tonumber(pointer) then
+    local problem = arguments.problem(name .. ": argument 1", "pointer", pointer)
+    if problem then error(problem, 3) end
+  end
+  for i = 1, 2 do
+    local value = i == 1 and length or i == 2 and more or nil
+    if type(value) == "string" or not tonumber(value) then
+      error(("%s: argument %d is %s; it takes a number"):format(name, i + 1,
+        arguments.shown(value)), 3)
+    end
+  end
+end
 
 local UNKNOWN, BAD_HEADER = 0xffff0001, 0xffff0002 -- pseudo_header_initial
 local IP4_HEADER, IP6_HEADER = 20, 40              -- bytes
@@ -23,6 +39,10 @@ local CHECKSUM_AT = {[TCP] = 16, [UDP] = 6}        -- bytes from the header's st
 --- their sum: the complement of another checksum goes on with it; a checksum gives 0
 --- if it is the right one.
 function checksum.ipsum(pointer, length, initial)
+  if type(pointer) ~= "cdata" or tonumber(pointer) or type(length) ~= "number"
+    or type(initial) ~= "number" then
+    check_bytes("ipsum", pointer, length, initial)
+  end
   return (C.pg_checksum(pointer, length, band(initial, 0xffff))) -- no tail call
 end
 
@@ -30,6 +50,10 @@ end
 --- Write the checksum of the bytes at `offset` into them, where the sum over the pseudo
 --- header is: what prepare_packet4 left to do. It is never 0, which UDP takes for none.
 function checksum.finish_packet(buffer, length, offset)
+  if type(buffer) ~= "cdata" or tonumber(buffer) or type(length) ~= "number"
+    or type(offset) ~= "number" then
+    check_bytes("finish_packet", buffer, length, offset)
+  end
   local sum = sums.udp(C.pg_checksum(buffer, length, 0))
   write16(ffi.cast(bytes_pointer, buffer) + offset, sum)
 end
@@ -46,6 +70,9 @@ end
 --- UDP over IPv4 without a checksum is right. Of an IPv4 packet with less than its
 --- length tells, what is there counts, as in Snabb.
 function checksum.verify_packet(buffer, length)
+  if type(buffer) ~= "cdata" or tonumber(buffer) or type(length) ~= "number" then
+    check_bytes("verify_packet", buffer, length, 0)
+  end
   local initial = C.pseudo_header_initial(ffi.cast(signed_pointer, buffer), length)
   if initial == UNKNOWN then return nil end
   if initial == BAD_HEADER then return false end
@@ -74,6 +101,9 @@ end
 --- header, as virtio wants it. Where the sum to be computed starts and where it goes,
 --- from there, in bytes; nil and nil for other protocols.
 function checksum.prepare_packet4(buffer, length)
+  if type(buffer) ~= "cdata" or tonumber(buffer) or type(length) ~= "number" then
+    check_bytes("prepare_packet4", buffer, length, 0)
+  end
   local p = ffi.cast(bytes_pointer, buffer)
   if length < IP4_HEADER then return nil, nil end
   local header = band(p[0], 15) * 4
@@ -85,6 +115,9 @@ end
 
 --- The same for IPv6.
 function checksum.prepare_packet6(buffer, length)
+  if type(buffer) ~= "cdata" or tonumber(buffer) or type(length) ~= "number" then
+    check_bytes("prepare_packet6", buffer, length, 0)
+  end
   local p = ffi.cast(bytes_pointer, buffer)
   if length < IP6_HEADER then return nil, nil end
   return prepare(p, length, IP6_HEADER, p[6])

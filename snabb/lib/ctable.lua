@@ -7,6 +7,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/snabb.h")
+local arguments = require("core.lib.arguments")
 local lib = require("core.lib")
 local siphash = require("lib.hash.siphash")
 local check = require("lib.ctable.check")
@@ -65,6 +66,11 @@ function ctable.new(params)
   if o.hash_fn and type(o.hash_fn) ~= "function" then
     error(("ctable.new: hash_fn is a function of a key, not %s"):format(
       tostring(o.hash_fn)), 2)
+  end
+  for _, name in ipairs{"key_type", "value_type"} do
+    local problem = arguments.problem("ctable.new: " .. name, "declaration", o[name])
+    if problem then error(problem, 2) end
+    if type(o[name]) == "string" then o[name] = ffi.typeof(o[name]) end
   end
   local padding = layout.padding(o.key_type)
   local self = setmetatable({
@@ -304,6 +310,9 @@ end
 
 --- A table as saved in the stream, of the C types in `params` (as for new).
 function ctable.load(stream, params)
+  if type(stream) ~= "table" or not stream.read_struct then
+    arguments.refuse("ctable.load", 1, stream, "a stream (lib.stream)")
+  end
   local header = stream:read_struct(nil, header_t)
   local options = tables.copy(params)
   options.initial_size = 0

@@ -2,12 +2,17 @@
 -- A number that other processes can read: one double in shared memory.
 
 local ffi = require("ffi")
+local arguments = require("core.lib.arguments")
 local bytes_of = require("core.lib.bytes")
 local shm = require("core.shm")
 
 local gauge_t = ffi.typeof("struct { double g; }")
 
 local gauge = {}
+
+local function refuse(name, object)
+  arguments.refuse(name, 1, object, "a gauge (gauge.create() or gauge.open())", 4)
+end
 
 gauge.type = shm.register("gauge", gauge)
 
@@ -24,10 +29,20 @@ function gauge.open(name)
 end
 
 --- Set `object` to `value`.
-function gauge.set(object, value) object.g = value end
+function gauge.set(object, value)
+  if not ffi.istype(gauge_t, object) then refuse("gauge.set", object) end
+  if type(value) ~= "number" then
+    local problem = arguments.problem("gauge.set: argument 2", "number", value)
+    if problem then error(problem, 2) end
+  end
+  object.g = tonumber(value)
+end
 
 --- The value of `object`: NaN if another process has written what is no number.
-function gauge.read(object) return bytes_of.double(object) end
+function gauge.read(object)
+  if not ffi.istype(gauge_t, object) then refuse("gauge.read", object) end
+  return bytes_of.double(object)
+end
 
 --- For core.shm.view: a number, nil if it isn't finite.
 gauge.view = {
@@ -40,4 +55,4 @@ ffi.metatype(gauge_t, {
   __tostring = function(object) return gauge.view.text(gauge.read(object)) end,
 })
 
-return gauge
+return arguments.guard(gauge, "gauge", {create = "string, number?", open = "string"})

@@ -155,4 +155,4 @@ function json.decode(text, start)
   return decode(text, skip(text, start or 1), 0)
 end
 
-return json
+return require("core.lib.arguments").guard(json, "json", {decode = "string, number?"})

@@ -3,6 +3,7 @@
 -- CPU reads them. Equal addresses are ==.
 
 local ffi = require("ffi")
+local arguments = require("core.lib.arguments")
 
 local macaddress = {}
 macaddress.__index = macaddress
@@ -24,11 +25,15 @@ end
 function macaddress:new(m)
   if ffi.istype(mac_t, m) then return m end
   if type(m) == "string" then return parse(m) end
+  local problem = arguments.problem("a MAC address", "number", m)
+  if problem then error(problem .. ", or text", 2) end
   return mac_t({bits = m})
 end
 
 --- An address from the 6 bytes at `pointer`.
 function macaddress:from_bytes(pointer)
+  local problem = arguments.problem("from_bytes()'s argument", "mac", pointer)
+  if problem then error(problem, 2) end
   local mac = mac_t()
   ffi.copy(mac.bytes, pointer, 6)
   return mac

@@ -63,4 +63,8 @@ function pmu.profile(f, events, aux, quiet)
   return result
 end
 
-return pmu
+return require("core.lib.arguments").guard(pmu, "pmu", {
+  switch_to = "table?", to_table = "table", measure = "function",
+  report = "table, table?",
+  profile = "function",
+})

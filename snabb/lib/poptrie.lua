@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local bit = require("bit")
+local arguments = require("core.lib.arguments")
 local poptrie_lookup = require("lib.poptrie_lookup")
 
 local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
@@ -37,6 +38,8 @@ end
 --- `direct_pointing` and `s` (faster, and 4 * 2^s bytes more), or the arrays `leaves`
 --- and `nodes` with `num_leaves` and `num_nodes`, and `directmap`, of another table.
 function poptrie.new(init)
+  local problem = arguments.problem("poptrie.new()'s argument", "table", init)
+  if problem then error(problem, 2) end
   local self = setmetatable({}, Poptrie)
   self.leaf_t = init.leaf_t or Poptrie.leaf_t
   assert(self.leaf_t == ffi.typeof("uint16_t") or self.leaf_t == ffi.typeof("uint32_t"),

@@ -4,6 +4,7 @@
 
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
+local arguments = require("core.lib.arguments")
 local failure = require("core.failure")
 local lib = require("core.lib")
 local link_order = require("core.link_order")
@@ -29,13 +30,25 @@ local function value_of(text, name)
   return value
 end
 
+local function of_kind(name, what, kind, value)
+  local problem = arguments.problem(what, kind, value)
+  if problem then failure.usage("app '%s': %s", name, problem) end
+  return arguments.value(kind, value)
+end
+
 --- The argument an app's class gets: `arg` (a table, or a Lua expression in a
 --- string), checked against the class's `config` specification and completed
---- with its defaults (lib.parse).
+--- with its defaults (lib.parse). An entry of that may have a `kind`
+--- (core.lib.arguments), which the value must be of.
 function config.parse_app_arg(arg, spec, name)
   if type(arg) == "string" then arg = value_of(arg, name or "?") end
   local ok, parsed = pcall(lib.parse, arg, spec)
   if not ok then failure.usage("app '%s': %s", name or "?", tostring(parsed)) end
+  for key, entry in pairs(spec) do
+    if entry.kind and parsed[key] ~= nil and parsed[key] ~= entry.default then
+      parsed[key] = of_kind(name or "?", key, entry.kind, parsed[key])
+    end
+  end
   return parsed
 end
 
@@ -45,7 +58,8 @@ local function is_name(text)
     and not (text:find("//", 1, true) or text:match("^/") or text:match("/$"))
 end
 
---- Add the app `name` of `class`, to be made with class:new(arg).
+--- Add the app `name` of `class`, to be made with class:new(arg). A class without a
+--- `config` may have `argument`, the argument's kind (core.lib.arguments).
 function config.app(c, name, class, arg)
   if not is_name(name) then
     failure.usage("'%s' can't name an app: use letters, digits, _ and @, with / "
@@ -55,7 +69,11 @@ function config.app(c, name, class, arg)
     failure.usage("app '%s': its class is %s, not a table with new()", name,
       class == nil and "nil (is its name spelled right?)" or type(class))
   end
-  if class.config then arg = config.parse_app_arg(arg, class.config, name) end
+  if class.config then
+    arg = config.parse_app_arg(arg, class.config, name)
+  elseif type(class.argument) == "string" then
+    arg = of_kind(name, "its argument", class.argument, arg)
+  end
   c.apps[name] = {class = class, arg = arg}
 end
 

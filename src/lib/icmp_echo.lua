@@ -3,7 +3,9 @@
 -- port in the south and whatever else is in the north.
 
 local ffi = require("ffi")
+local arguments = require("core.lib.arguments")
 local counter = require("core.counter")
+local failure = require("core.failure")
 local link = require("core.link")
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
@@ -45,8 +47,8 @@ end
 --- (bytes), a list of them.
 return function (name, request, turn, to, size)
   local ICMPEcho = {
-    needs_packets = true, shm = {}, push = push, request = request, turn = turn,
-    TO = to, SIZE = size,
+    argument = "table", needs_packets = true, shm = {}, push = push,
+    request = request, turn = turn, TO = to, SIZE = size,
     IN = "in-" .. name .. "-echo", OUT = "out-" .. name .. "-echo",
   }
   ICMPEcho.__index = ICMPEcho
@@ -58,8 +60,15 @@ return function (name, request, turn, to, size)
 
   function ICMPEcho:new(arg)
     local addresses = {}
-    local function add(address) addresses[ffi.string(address, size)] = true end
+    local function add(address)
+      local problem = arguments.problem("an address", "ip" .. (size == 4 and 4 or 6),
+        address)
+      if problem then failure.usage("ICMPEcho: %s", problem) end
+      addresses[ffi.string(address, size)] = true
+    end
     if arg.address then add(arg.address) end
+    local problem = arguments.problem("addresses", "table?", arg.addresses)
+    if problem then failure.usage("ICMPEcho: %s", problem) end
     for _, address in ipairs(arg.addresses or {}) do add(address) end
     return setmetatable({addresses = addresses}, ICMPEcho)
   end

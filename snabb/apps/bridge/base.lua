@@ -13,9 +13,9 @@ bridge.division = "none"
 bridge.undivided = "copies would learn different tables of addresses"
 bridge._name = "base bridge"
 bridge.config = {
-  ports = {default = {}},
-  split_horizon_groups = {},
-  config = {default = {}},
+  ports = {default = {}, kind = "table"},
+  split_horizon_groups = {kind = "table"},
+  config = {default = {}, kind = "table"},
 }
 
 local function add_port(ports, name, group)
@@ -34,6 +34,10 @@ local function add_groups(ports, members)
   for handle, name in ipairs(sorted_keys(members)) do
     local group = {name = name, handle = handle, ports = {}}
     groups[name], groups[handle] = group, group
+    if type(members[name]) ~= "table" then
+      failure.usage("a bridge's split-horizon group '%s' is a %s, not a list of ports",
+        tostring(name), type(members[name]))
+    end
     for _, port in ipairs(members[name]) do
       table.insert(group.ports, add_port(ports, port, handle).handle)
     end

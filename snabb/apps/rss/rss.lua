@@ -22,7 +22,7 @@ local IP4_KEY, IP6_KEY = 13, 37 -- bytes: addresses, ports, protocol
 
 local rss = {
   config = {
-    classes = {default = {}},
+    classes = {default = {}, kind = "table"},
     default_class = {default = true},
     remove_extension_headers = {default = true},
   },

@@ -5,7 +5,7 @@
 local engine = require("core.app")
 local link = require("core.link")
 
-local Delayed_start = {}
+local Delayed_start = {argument = "seconds"}
 Delayed_start.__index = Delayed_start
 
 --- `delay` is in seconds, from now on.

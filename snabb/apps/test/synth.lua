@@ -13,16 +13,17 @@ local M = {}
 
 local ETHERNET_HEADER_SIZE = 14
 local PACKET_ID_OFFSET = 14
+local packet_t = ffi.typeof("struct packet *")
 local u32_ptr = ffi.typeof("uint32_t *")
 
 local Synth = {
   config = {
-    sizes = {default = {64}},
-    src = {default = "00:00:00:00:00:00"},
-    dst = {default = "00:00:00:00:00:00"},
+    sizes = {default = {64}, kind = "table"},
+    src = {default = "00:00:00:00:00:00", kind = "string"},
+    dst = {default = "00:00:00:00:00:00", kind = "string"},
     random_payload = {default = false},
     packet_id = {default = false},
-    packets = {},
+    packets = {kind = "table"},
   },
 }
 Synth.__index = Synth
@@ -74,6 +75,11 @@ end
 --- app takes. `random_payload` fills them with random bytes, `packet_id` numbers them
 --- from 0 (32 bits, big-endian, behind the header).
 function Synth:new(conf)
+  for i, p in ipairs(conf.packets or {}) do
+    if not ffi.istype(packet_t, p) then
+      failure.usage("Synth's packet %d is a %s", i, type(p))
+    end
+  end
   return setmetatable({
     packets = conf.packets or frames(conf),
     numbered = conf.packet_id,

@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 require("core.native") -- track_seq_no and check_seq_no are C of Perigee's
+local arguments = require("core.lib.arguments")
 local aes_gcm = require("lib.ipsec.aes_gcm")
 local failure = require("core.failure")
 local iv_store = require("lib.ipsec.iv_store")
@@ -48,6 +49,8 @@ local function whole(what, value, least, most)
 end
 
 local function new(class, conf)
+  local problem = arguments.problem("ESP's configuration", "table", conf)
+  if problem then failure.usage("%s", problem) end
   local cipher = CIPHERS[conf.aead]
   if not cipher then
     failure.usage("ESP has no cipher '%s'; it has aes-gcm-16-icv and "

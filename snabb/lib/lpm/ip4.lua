@@ -63,4 +63,4 @@ function ip4.commonlength(a, b)
   return 32
 end
 
-return ip4
+return require("core.lib.arguments").guard(ip4, "ip4", {tostring = "number"})

@@ -5,6 +5,7 @@
 
 local bit = require("bit")
 local ffi = require("ffi")
+local arguments = require("core.lib.arguments")
 local lpm4_trie = require("lib.lpm.lpm4_trie").LPM4_trie
 
 ffi.cdef[[
@@ -29,6 +30,8 @@ end
 
 --- A table; `config.keybits` is 15 (the default) or 31, the size of its keys.
 function LPM4_248:new(config)
+  local problem = arguments.problem("LPM4_248's argument", "table?", config)
+  if problem then error(problem, 2) end
   local keybits = config and config.keybits or 15
   if not ARRAYS[keybits] then
     error(("keybits can't be %s; LPM4_248 supports 15 or 31 keybits"):format(

@@ -82,4 +82,9 @@ function M.records(filename)
   end, true, true
 end
 
-return M
+return require("core.lib.arguments").guard(M, "pcap", {
+  write_file_header = "file", write_record_header = "file, count",
+  write_record = "file, pointer, count", readc = "file, ctype",
+  read_file_header = "file",
+  records = "string",
+})

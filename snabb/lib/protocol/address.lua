@@ -4,6 +4,7 @@
 
 local ffi = require("ffi")
 local text_of = require("net.address.address").text
+local check = require("lib.protocol.check")
 local htons = require("core.lib").htons
 local C, copy = ffi.C, ffi.copy
 
@@ -21,6 +22,7 @@ function address.attach(class, family, ctype, name)
 
   --- The address; false and a sentence if the text is none.
   function class:pton(text)
+    if type(text) ~= "string" then check.text(name, text) end
     local result = ctype()
     if C.inet_pton(family, text, result) == 1 then return result end
     return false, ("malformed %s address: %s"):format(name, text)
@@ -28,12 +30,16 @@ function address.attach(class, family, ctype, name)
 
   --- Its text.
   function class:ntop(pointer)
+    if type(pointer) ~= "cdata" or tonumber(pointer) then
+      check.bytes("ntop", pointer, size)
+    end
     return text_of(ffi.string(pointer, size))
   end
 
   --- Address and prefix length of "ADDRESS/LENGTH"; raises an error if the text is of
   --- another form. The address is as from pton.
   function class:pton_cidr(text)
+    if type(text) ~= "string" then check.text(name, text) end
     local prefix, length = text:match("^([^/]*)/(%d+)$")
     if not prefix then
       error(("invalid prefix %s: write ADDRESS/LENGTH"):format(text), 2)
@@ -55,7 +61,11 @@ function address.pseudo_header(class, addresses, ctype)
       self._ph = ph
     end
     copy(ph, self:header().src_ip, addresses)
+    if type(length) ~= "number" then length = check.number("pseudo_header", length) end
     ph.ulp_length = htons(length)
+    if type(protocol) ~= "number" then
+      protocol = check.number("pseudo_header", protocol)
+    end
     ph.ulp_protocol = protocol
     return ph
   end

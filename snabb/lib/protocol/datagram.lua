@@ -7,6 +7,8 @@
 
 local ffi = require("ffi")
 local packet = require("core.packet")
+local arguments = require("core.lib.arguments")
+local check = require("lib.protocol.check")
 local class = require("lib.lua.class")
 local own_code = require("lib.protocol.own_code")
 
@@ -18,6 +20,12 @@ datagram._name = "datagram"
 datagram.push_buffer_size = 512
 
 local NO_OPTIONS = {}
+local packet_t = ffi.typeof("struct packet *")
+
+local function no_packet(p)
+  error(("datagram:new()'s first argument is %s; it takes a packet, or nothing"):format(
+    arguments.shown(p)), 3)
+end
 
 -- Free the first `n` parsed headers, one at least; their bytes. There is no loop for
 -- three: an inner loop of so few rounds keeps LuaJIT from compiling that over packets.
@@ -61,6 +69,7 @@ function datagram:new(p, first, options)
   o._offset = 0 -- bytes popped, while the commit is delayed
   o._push.offset, o._push.size = datagram.push_buffer_size, 0
   o._delayed_commit = (options or NO_OPTIONS).delayed_commit
+  if p ~= nil and not ffi.istype(packet_t, p) then no_packet(p) end
   o._packet[0] = p or packet.allocate()
   return o
 end
@@ -78,6 +87,9 @@ end
 
 --- Put the `length` bytes at `data` before the packet.
 function datagram:push_raw(data, length)
+  if type(data) ~= "cdata" or tonumber(data) or type(length) ~= "number" then
+    check.payload("push_raw", data, length)
+  end
   if self._delayed_commit then
     local push = self._push
     if length > push.offset then
@@ -148,6 +160,7 @@ end
 --- Parse `n` (default 1) headers; the last, or nil if one fails.
 function datagram:parse_n(n)
   n = n or 1
+  if type(n) ~= "number" then n = check.number("parse_n", n) end
   if n < 1 then return nil end
   local proto = first(self)
   if proto and n > 1 then proto = second(self) end
@@ -161,6 +174,7 @@ end
 
 --- Make the last `n` parsed headers payload again.
 function datagram:unparse(n)
+  if type(n) ~= "number" then n = check.number("unparse", n) end
   local parse = self._parse
   for _ = 1, math.min(n, parse.index) do
     local proto = parse.stack[parse.index]
@@ -174,6 +188,7 @@ end
 
 --- Take the first `n` parsed headers off the packet.
 function datagram:pop(n)
+  if type(n) ~= "number" then n = check.number("pop", n) end
   local parse = self._parse
   local stack, count = parse.stack, parse.index
   if n > count then
@@ -191,6 +206,7 @@ end
 --- Take `length` bytes off the packet's start. `ulp`, if given, is the class of what is
 --- parsed next.
 function datagram:pop_raw(length, ulp)
+  if type(length) ~= "number" then length = check.number("pop_raw", length) end
   local parse = self._parse
   if self._delayed_commit then
     self._offset = self._offset + length
@@ -212,6 +228,9 @@ function datagram:packet() return self._packet[0] end
 --- first.
 function datagram:payload(memory, size)
   local p = self._packet[0]
+  if memory and (type(memory) ~= "cdata" or tonumber(memory)) then
+    check.payload("payload", memory, size)
+  end
   if memory then packet.append(p, ffi.cast(bytes_t, memory), size) end
   local offset = self._parse.offset
   return p.data + offset, p.length - offset

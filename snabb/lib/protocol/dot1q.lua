@@ -3,6 +3,7 @@
 -- what follows.
 
 local ffi = require("ffi")
+local check = require("lib.protocol.check")
 local class = require("lib.lua.class")
 local fields = require("lib.protocol.fields")
 local header = require("lib.protocol.header")
@@ -21,6 +22,7 @@ dot1q.TPID = 0x8100
 
 --- A header of `id` (all 16 bits: PCP, DEI, VLAN) and `type`.
 function dot1q:new(config)
+  if type(config) ~= "table" then check.fields("dot1q", config) end
   local o = dot1q:superClass().new(self)
   o:id(config.id)
   o:type(config.type)

@@ -2,6 +2,7 @@
 -- The end of what ESP encrypts, behind the padding (RFC 4303, section 2).
 
 local ffi = require("ffi")
+local check = require("lib.protocol.check")
 local class = require("lib.lua.class")
 local fields = require("lib.protocol.fields")
 local header = require("lib.protocol.header")
@@ -14,6 +15,7 @@ esp_tail:init{ffi.typeof[[
 
 --- A tail of `pad_length` (bytes) and `next_header`.
 function esp_tail:new(config)
+  if type(config) ~= "table" then check.fields("esp_tail", config) end
   local o = esp_tail:superClass().new(self)
   o:pad_length(config.pad_length)
   o:next_header(config.next_header)

@@ -2,6 +2,7 @@
 -- Ethernet headers, and MAC addresses: 6 bytes, as pton() gives them.
 
 local ffi = require("ffi")
+local check = require("lib.protocol.check")
 local class = require("lib.lua.class")
 local fields = require("lib.protocol.fields")
 local header = require("lib.protocol.header")
@@ -23,8 +24,15 @@ ethernet:init{ffi.typeof[[
   } __attribute__((packed))
 ]]}
 
+-- As many bytes, to be read.
+local function bytes_of(name, from, size)
+  if type(from) ~= "cdata" or tonumber(from) then check.bytes(name, from, size) end
+  return ffi.cast(bytes_t, from)
+end
+
 --- A header of `dst`, `src` and `type`; zeros without them.
 function ethernet:new(config)
+  if type(config) ~= "table" then check.fields("ethernet", config) end
   local o = ethernet:superClass().new(self)
   o:dst(config.dst)
   o:src(config.src)
@@ -47,6 +55,7 @@ end
 --- The address that the text ("02:00:00:00:00:01") stands for; raises an error if it
 --- is none.
 function ethernet:pton(text)
+  if type(text) ~= "string" then check.text("Ethernet", text) end
   local mac, n = mac_t(), 0
   for digits in (text .. ":"):gmatch("(.-):") do
     if n == 6 or not digits:match("^%x%x$") then n = 0 break end
@@ -60,13 +69,14 @@ end
 
 --- The address as text.
 function ethernet:ntop(mac)
+  mac = bytes_of("ntop", mac, 6)
   return ("%02x:%02x:%02x:%02x:%02x:%02x"):format(mac[0], mac[1], mac[2], mac[3],
     mac[4], mac[5])
 end
 
 --- The MAC address of an IPv6 multicast address (RFC 2464, section 7).
 function ethernet:ipv6_mcast(ip)
-  local n = ffi.cast(bytes_t, ip)
+  local n = bytes_of("ipv6_mcast", ip, 16)
   if n[0] ~= 0xff then
     error(("invalid multicast address: %s; those of IPv6 begin with ff"):format(
       require("lib.protocol.ipv6"):ntop(ip)), 2)
@@ -75,11 +85,16 @@ function ethernet:ipv6_mcast(ip)
 end
 
 --- Does the address have the group bit?
-function ethernet:is_mcast(mac) return mac[0] % 2 == 1 end
+function ethernet:is_mcast(mac)
+  return bytes_of("is_mcast", mac, 6)[0] % 2 == 1
+end
 
 local BROADCAST = ethernet:pton("ff:ff:ff:ff:ff:ff")
 
 --- Is it that of broadcasts?
-function ethernet:is_bcast(mac) return C.memcmp(mac, BROADCAST, 6) == 0 end
+function ethernet:is_bcast(mac)
+  if type(mac) ~= "cdata" or tonumber(mac) then check.bytes("is_bcast", mac, 6) end
+  return C.memcmp(mac, BROADCAST, 6) == 0
+end
 
 return ethernet

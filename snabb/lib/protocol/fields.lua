@@ -17,7 +17,10 @@ local method = own_code.make
 local PLAIN = [[
   return function (self, value)
     local h = self._header.box[0]
-    if value ~= nil then h.$member = value end
+    if value ~= nil then
+      if type(value) ~= "number" then value = check.number("$name", value) end
+      h.$member = value
+    end
     return h.$member
   end]]
 
@@ -27,7 +30,10 @@ local HALF = [[
   local bswap, rshift = bit.bswap, bit.rshift
   return function (self, value)
     local h = self._header.box[0]
-    if value ~= nil then h.$member = rshift(bswap(value), 16) end
+    if value ~= nil then
+      if type(value) ~= "number" then value = check.number("$name", value) end
+      h.$member = rshift(bswap(value), 16)
+    end
     return (rshift(bswap(h.$member), 16))
   end]]
 
@@ -35,7 +41,10 @@ local WORD = [[
   local bswap, cast, word = bit.bswap, ffi.cast, ffi.typeof("uint32_t")
   return function (self, value)
     local h = self._header.box[0]
-    if value ~= nil then h.$member = cast(word, bswap(value)) end
+    if value ~= nil then
+      if type(value) ~= "number" then value = check.number("$name", value) end
+      h.$member = cast(word, bswap(value))
+    end
     return (tonumber(cast(word, bswap(h.$member))))
   end]]
 
@@ -46,7 +55,7 @@ local SOME_BITS = [[
   return function (self, value)
     local h = self._header.box[0]
     if value ~= nil then
-      if value == true then value = 1 elseif value == false then value = 0 end
+      if type(value) ~= "number" then value = check.number("$name", value) end
       local rest = band(rshift(bswap(h.$member), $spare), $others)
       local whole = bor(rest, lshift(band(value, $ones), $shift))
       h.$member = cast(word, rshift(bswap(whole), $spare))
@@ -58,7 +67,12 @@ local BYTES = [[
   local copy = ffi.copy
   return function (self, value)
     local h = self._header.box[0]
-    if value ~= nil then copy(h.$member, value, $size) end
+    if value ~= nil then
+      if type(value) ~= "cdata" or tonumber(value) then
+        check.bytes("$name", value, $size)
+      end
+      copy(h.$member, value, $size)
+    end
     return h.$member
   end]]
 
@@ -67,6 +81,9 @@ local SIX = [[
   return function (self, value)
     local h = self._header.box[0]
     if value ~= nil then
+      if type(value) ~= "cdata" or tonumber(value) then
+        check.bytes("$name", value, $size)
+      end
       local from, to = cast(halves, value), cast(halves, h.$member)
       local a, b, c = from[0], from[1], from[2]
       to[0], to[1], to[2] = a, b, c
@@ -78,29 +95,37 @@ local FOUR = [[
   local cast, words = ffi.cast, ffi.typeof("int32_t *")
   return function (self, value)
     local h = self._header.box[0]
-    if value ~= nil then cast(words, h.$member)[0] = cast(words, value)[0] end
+    if value ~= nil then
+      if type(value) ~= "cdata" or tonumber(value) then
+        check.bytes("$name", value, $size)
+      end
+      cast(words, h.$member)[0] = cast(words, value)[0]
+    end
     return h.$member
   end]]
 
 local EQUAL = [[
   local C = ffi.C
   return function (self, other)
+    if type(other) ~= "cdata" or tonumber(other) then
+      check.bytes("$name", other, $size)
+    end
     return C.memcmp(other, self._header.box[0].$member, $size) == 0
   end]]
 
 --- A byte: class:name([value]).
 function fields.u8(class, name, member)
-  class[name] = method(PLAIN, {member = member})
+  class[name] = method(PLAIN, {name = name, member = member})
 end
 
 --- An integer of 16 bits.
 function fields.u16(class, name, member)
-  class[name] = method(HALF, {member = member})
+  class[name] = method(HALF, {name = name, member = member})
 end
 
 --- An integer of 32 bits.
 function fields.u32(class, name, member)
-  class[name] = method(WORD, {member = member})
+  class[name] = method(WORD, {name = name, member = member})
 end
 
 -- The `count` bits from `first` (0 is the most significant) of an integer of `size`
@@ -108,8 +133,8 @@ end
 local function bits(size)
   return function (class, name, member, first, count)
     local shift, ones = size - first - count, bit.lshift(1, count) - 1
-    class[name] = method(SOME_BITS, {member = member, shift = shift, ones = ones,
-      others = bit.bnot(bit.lshift(ones, shift)), spare = 32 - size,
+    class[name] = method(SOME_BITS, {name = name, member = member, shift = shift,
+      ones = ones, others = bit.bnot(bit.lshift(ones, shift)), spare = 32 - size,
       right = shift + 32 - size})
   end
 end
@@ -124,8 +149,10 @@ local OF_SIZE = {[4] = FOUR, [6] = SIX}
 --- `size` bytes: class:name([pointer or string]), which returns a reference to those in
 --- the header; and class:name_eq(pointer or string), whether they are the same.
 function fields.bytes(class, name, member, size)
-  class[name] = method(OF_SIZE[size] or BYTES, {member = member, size = size})
-  class[name .. "_eq"] = method(EQUAL, {member = member, size = size})
+  class[name] = method(OF_SIZE[size] or BYTES,
+    {name = name, member = member, size = size})
+  class[name .. "_eq"] = method(EQUAL,
+    {name = name .. "_eq", member = member, size = size})
 end
 
 return fields

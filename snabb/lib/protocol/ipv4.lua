@@ -2,6 +2,7 @@
 -- IPv4 headers without options (RFC 791), and addresses: 4 bytes, as pton() gives them.
 
 local ffi = require("ffi")
+local check = require("lib.protocol.check")
 local class = require("lib.lua.class")
 local address = require("lib.protocol.address")
 local fields = require("lib.protocol.fields")
@@ -54,6 +55,7 @@ address.pseudo_header(ipv4, 8, [[ // RFC 793, section 3.1
 --- A header of `src`, `dst`, `protocol` (default 255), `ttl`, `id`, `flags`,
 --- `frag_off`, `dscp` and `ecn` (default 0), its total length its own, with checksum.
 function ipv4:new(config)
+  if type(config) ~= "table" then check.fields("ipv4", config) end
   local o = ipv4:superClass().new(self)
   o:version(4)
   o:ihl(o:sizeof() / 4)

@@ -2,6 +2,7 @@
 -- IPv6 headers (RFC 8200, section 3), and addresses: 16 bytes, as pton() gives them.
 
 local ffi = require("ffi")
+local check = require("lib.protocol.check")
 local class = require("lib.lua.class")
 local address = require("lib.protocol.address")
 local fields = require("lib.protocol.fields")
@@ -47,6 +48,7 @@ address.pseudo_header(ipv6, 32, [[ // RFC 8200, section 8.1
 --- A header of `src`, `dst`, `next_header` (default 59, none), `hop_limit` (64),
 --- `traffic_class` and `flow_label` (0).
 function ipv6:new(config)
+  if type(config) ~= "table" then check.fields("ipv6", config) end
   local o = ipv6:superClass().new(self)
   o:version(6)
   o:traffic_class(config.traffic_class)
@@ -60,6 +62,9 @@ end
 
 --- The solicited-node multicast address of a unicast address (RFC 4291, section 2.7.1).
 function ipv6:solicited_node_mcast(ip)
+  if type(ip) ~= "cdata" or tonumber(ip) then
+    check.bytes("solicited_node_mcast", ip, 16)
+  end
   local result = self:pton("ff02::1:ff00:0")
   ffi.copy(result + 13, ffi.cast(bytes_t, ip) + 13, 3)
   return result

@@ -6,16 +6,18 @@
 -- for itself are called once a packet, and are compiled with the loop.
 
 local ffi = require("ffi")
+local check = require("lib.protocol.check")
 
 local own_code = {}
 
 --- The function whose text is `code`, in which `$name` stands for values.name; its
---- names `ffi` and `lib` are modules, and `given` is what is given.
+--- names `ffi`, `lib` and `check` are modules, and `given` is what is given.
 function own_code.make(code, values, given)
   local text = code:gsub("%$(%w+)", values or {})
-  local chunk = assert(loadstring("local ffi, lib, given = ... " .. text,
+  local chunk = assert(loadstring("local ffi, lib, given, check = ... "
+    .. "local type, tonumber = type, tonumber " .. text,
     "=a header's method"))
-  return chunk(ffi, require("core.lib"), given)
+  return chunk(ffi, require("core.lib"), given, check)
 end
 
 -- A new object of a class, whose C types are `given`: written out, so that LuaJIT
@@ -51,6 +53,9 @@ local METHODS = {
     local cast, void_p = ffi.cast, ffi.typeof("void *")
     $new
     return function (self, memory, size)
+      if type(memory) ~= "cdata" or tonumber(memory) or type(size) ~= "number" then
+        size = check.memory(memory, size)
+      end
       local o, freelist = self, self._freelist
       local index = freelist.index
       if self._instance then

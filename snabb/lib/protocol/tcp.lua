@@ -2,6 +2,7 @@
 -- TCP headers without options (RFC 9293, section 3.1).
 
 local ffi = require("ffi")
+local check = require("lib.protocol.check")
 local class = require("lib.lua.class")
 local fields = require("lib.protocol.fields")
 local header = require("lib.protocol.header")
@@ -36,6 +37,7 @@ for i, name in ipairs(FLAGS) do fields.bits16(tcp, name, "off_flags", 6 + i, 1) 
 --- (in words of 4 bytes) and the flags `ns`, `cwr`, `ece`, `urg`, `ack`, `psh`, `rst`,
 --- `syn`, `fin`; all 0 if not given.
 function tcp:new(config)
+  if type(config) ~= "table" then check.fields("tcp", config) end
   local o = tcp:superClass().new(self)
   o:src_port(config.src_port)
   o:dst_port(config.dst_port)

@@ -3,6 +3,7 @@
 -- checksum zero, and what follows.
 
 local ffi = require("ffi")
+local check = require("lib.protocol.check")
 local htons = require("core.lib").htons
 local ipsum = require("lib.checksum").ipsum
 
@@ -15,6 +16,9 @@ local transport = {}
 --- `length` bytes at `payload`, with the pseudo header of `ip` unless that is nil. The
 --- header's own checksum is left as it is.
 function transport.sum(proto, number, payload, length, ip)
+  if type(payload) ~= "cdata" or tonumber(payload) or type(length) ~= "number" then
+    check.payload("checksum", payload, length)
+  end
   local h, size = proto:header(), proto:sizeof()
   local csum = 0
   if ip then

@@ -2,6 +2,7 @@
 -- UDP headers (RFC 768).
 
 local ffi = require("ffi")
+local check = require("lib.protocol.check")
 local class = require("lib.lua.class")
 local fields = require("lib.protocol.fields")
 local header = require("lib.protocol.header")
@@ -22,6 +23,7 @@ fields.u16(udp, "length", "len")
 
 --- A header of `src_port` and `dst_port`; its length is its own.
 function udp:new(config)
+  if type(config) ~= "table" then check.fields("udp", config) end
   local o = udp:superClass().new(self)
   o:src_port(config.src_port)
   o:dst_port(config.dst_port)

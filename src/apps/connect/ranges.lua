@@ -71,6 +71,7 @@ end
 
 --- The ports "80" or "1024..65535": {first, count}.
 function ranges.ports(what, text)
+  text = tostring(text)
   local from, to = text:match("^(%d+)%.%.(%d+)$")
   if not from then from, to = text:match("^%d+$"), text end
   from, to = tonumber(from), tonumber(to)

@@ -20,11 +20,12 @@ local ETHERNET, TAG = 14, 4
 
 --- An app's argument (core.app's `config`).
 setup.FIELDS = {
-  clients = {}, servers = {required = true}, client_ports = {}, server_ports = {},
+  clients = {kind = "string"}, servers = {required = true, kind = "string"},
+  client_ports = {}, server_ports = {},
   mac = {}, peer_mac = {}, gateway = {}, vlan = {}, mtu = {}, http = {}, udp = {},
   request = {}, response = {}, requests = {}, think = {}, life = {}, time_wait = {},
   timeout = {}, idle = {}, least_rto = {}, window = {}, limit = {}, rate = {},
-  count = {}, held = {}, seed = {}, host = {}, template = {},
+  count = {}, held = {}, seed = {kind = "count"}, host = {}, template = {},
 }
 
 local DEFAULTS = {
@@ -127,7 +128,10 @@ end
 
 -- Those of a capture, and where C has them.
 local function set_conversations(e, given)
-  local list = type(given) == "table" and given or conversations.read(given)
+  local list = type(given) == "table" and given or conversations.read(tostring(given))
+  if not list.turns then
+    failure.usage("a template is a file, or what apps.connect.conversations reads")
+  end
   local of = ffi.new("struct tcp_conversation[?]", #list)
   local turns = ffi.new("struct tcp_turn[?]", list.turns)
   local at = 0

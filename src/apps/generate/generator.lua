@@ -19,7 +19,7 @@ local KEYS = {
   stream = true, told_apart = true, payload = true, record = true, clock = true,
 }
 
-local Generator = {}
+local Generator = {argument = "table?"}
 Generator.__index = Generator
 
 local function check_room(made)

@@ -38,7 +38,7 @@ local MOST_NS = 3600e9
 -- which it came is right.
 local AWAKE_S = 1
 
-local Meter = {}
+local Meter = {argument = "table?"}
 Meter.__index = Meter
 
 --- Where packets of the stack with that payload (both may be nil) have their records: a

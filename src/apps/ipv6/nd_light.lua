@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local addresses = require("lib.stack.address")
+local arguments = require("core.lib.arguments")
 local arp = require("net.neighbor.arp")
 local cache = require("net.neighbor.cache")
 local ip6 = require("net.ip.ip6")
@@ -44,6 +45,7 @@ end
 -- An address: bytes (C's or a string), or text that parse() understands.
 local function address(parse, name, value, size)
   local ok = type(value) == "cdata"
+    and not arguments.problem(name, size == 6 and "mac" or "ip6", value)
   if type(value) == "string" and #value == size then
     local copy = ffi.new("uint8_t[?]", size)
     ffi.copy(copy, value, size)

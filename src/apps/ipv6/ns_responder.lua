@@ -2,8 +2,10 @@
 -- ns_responder: answers neighbour solicitations (RFC 4861) of one address, between a
 -- port in the south and whatever else is in the north.
 
+local arguments = require("core.lib.arguments")
 local arp = require("net.neighbor.arp")
 local counter = require("core.counter")
+local failure = require("core.failure")
 local link = require("core.link")
 local nd = require("net.neighbor.nd")
 local packet = require("core.packet")
@@ -11,6 +13,7 @@ local packet = require("core.packet")
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 
 local ns_responder = {
+  argument = "table",
   shm = {drop_ns_invalid = {counter}, drop_ns_target = {counter}, out_na = {counter}},
 }
 ns_responder.__index = ns_responder
@@ -19,6 +22,8 @@ ns_responder.reconfig_keeps = {}
 --- ns_responder{local_ip=, local_mac=}: the address (16 bytes) and where it is (6).
 function ns_responder:new(arg)
   arp.check_own("ns_responder", arg.local_mac)
+  local problem = arguments.problem("local_ip", "ip6", arg.local_ip)
+  if problem then failure.usage("ns_responder: %s", problem) end
   return setmetatable({local_ip = arg.local_ip, local_mac = arg.local_mac},
     ns_responder)
 end

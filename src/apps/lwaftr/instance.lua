@@ -32,6 +32,9 @@ end
 --- `device` and queue number `id` of it. (Upstream's workers have the whole
 --- configuration, and say which queue is theirs.)
 function instance.queue(conf, device, id)
+  if type(conf.softwire_config) ~= "table" then
+    failure.usage("an lwAFTR's configuration has no softwire_config")
+  end
   local own = conf.worker_config
   if own and not device then device, id = own.device, own.queue_id end
   local name, settings = pick(conf.softwire_config.instance, device, "instance")

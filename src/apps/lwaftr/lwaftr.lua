@@ -15,7 +15,8 @@ local rejects = require("apps.lwaftr.rejects")
 local window = require("net.rate.window")
 
 local LwAftr = {
-  yang_schema = "snabb-softwire-v3", shm = counters.shm(), needs_packets = true,
+  argument = "table", yang_schema = "snabb-softwire-v3", shm = counters.shm(),
+  needs_packets = true,
   tick_seconds = 0.2,
 }
 LwAftr.__index = LwAftr

@@ -6,6 +6,7 @@
 local ether_type = require("net.wire.ether_type")
 local ffi = require("ffi")
 local counter = require("core.counter")
+local failure = require("core.failure")
 local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
@@ -21,7 +22,7 @@ local IP4_ADDRESSES, IP6_ADDRESSES = ETHERNET + 12, ETHERNET + 8 -- RFC 791, RFC
 local word_p = ffi.typeof("const uint32_t *")
 
 local Stations = {
-  config = {stations = {required = true}},
+  config = {stations = {required = true, kind = "table"}},
   shm = {["drop-other-station-packets"] = {counter}},
 }
 Stations.__index = Stations
@@ -33,6 +34,10 @@ Stations.reconfig_keeps = {}
 function Stations:new(arg)
   local o = setmetatable({by_vlan = {}, list = {}}, Stations)
   for i, station in ipairs(arg.stations) do
+    if type(station) ~= "table" then
+      failure.usage("station %d is a %s; it takes {name=, mac=, vlan=, family=}", i,
+        type(station))
+    end
     local tag = station.vlan or UNTAGGED
     local s = {name = station.name, mac = station.mac, family = station.family,
       tag = station.vlan and lib.htonl(ether_type.VLAN * 65536 + tag)}

@@ -6,6 +6,7 @@
 local ethernet = require("net.wire.ethernet")
 local ffi = require("ffi")
 local C = require("core.native")
+local arguments = require("core.lib.arguments")
 local counter = require("core.counter")
 local engine = require("core.app")
 local failure = require("core.failure")
@@ -20,13 +21,15 @@ local ROUNDS = 4 -- bursts in a breath, as regions send
 local replay_t = ffi.typeof("struct replay")
 local wire_bits = ethernet.bits
 
-local Looper = {shm = {packets = {counter}}} -- sent to the outputs
+local Looper = {argument = "table", shm = {packets = {counter}}} -- sent to the outputs
 Looper.__index = Looper
 
 -- The packets to send; nil and why not, or nil. Those that were given are freed where
 -- the app is started a second time.
 local function packets_of(arg)
   local kept = arg.kept
+  local problem = not kept and arguments.problem("filename", "string", arg.filename)
+  if problem then failure.usage("Looper: %s", problem) end
   if not kept then return packet_set.load(arg.filename, {any_link = true}) end
   if kept.set then return kept end
   return packet_set.load(kept.path, kept.options)

@@ -20,6 +20,7 @@ local M = {}
 -- PcapReader -------------------------------------------------------------------
 
 local PcapReader = {
+  argument = "string",
   shm = {
     packets = {counter},   -- sent to the output
     oversize = {counter},  -- skipped: longer than a packet can be

@@ -8,6 +8,7 @@ local engine = require("core.app")
 local failure = require("core.failure")
 local link = require("core.link")
 local packet = require("core.packet")
+local arguments = require("core.lib.arguments")
 local PcapReader = require("apps.pcap.pcap").PcapReader
 local reader = require("lib.pcap.reader")
 local gaps = require("apps.pcap.schedule")
@@ -18,7 +19,7 @@ local place_t = ffi.typeof("struct { const uint8_t *data; int64_t time; }")
 
 local M = {}
 
-local Replayer = setmetatable({}, {__index = PcapReader})
+local Replayer = setmetatable({argument = "table"}, {__index = PcapReader})
 Replayer.__index = Replayer
 M.Replayer = Replayer
 
@@ -38,6 +39,10 @@ local function schedule_of(arg)
 end
 
 local function set_limits(app, arg)
+  for _, key in ipairs{"loops", "limit"} do
+    local problem = arguments.problem(key, "number?", arg[key])
+    if problem then failure.usage("Replayer: %s", problem) end
+  end
   local is_rate = arg.packet_rate or arg.bit_rate
   app.times.catch_up = is_rate and schedule.CATCH_UP_S or math.huge
   app.loops = arg.loops or 1
@@ -55,6 +60,8 @@ end
 --- to the last packet sent, had nothing been late.
 function Replayer:new(arg)
   local gap = schedule_of(arg)
+  local problem = arguments.problem("filename", "string", arg.filename)
+  if problem then failure.usage("Replayer: %s", problem) end
   local app = PcapReader.of(reader.open(arg.filename))
   app.gap, app.times = gap, schedule.new()
   set_limits(app, arg)

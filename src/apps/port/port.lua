@@ -301,6 +301,9 @@ function M.alias(definition)
   local needs = definition.needs
   -- The Port's argument, where `arg` may have got a queue by split().
   local function port_of(arg)
+    if not needs and arg == nil then
+      failure.usage("%s's argument is a port string, or a table", definition.name)
+    end
     if needs and (type(arg) ~= "table" or not arg[needs]) then
       failure.usage("%s's argument is a table with `%s`", definition.name, needs)
     end

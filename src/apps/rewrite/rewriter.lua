@@ -16,6 +16,7 @@ local read16, write16 = bytes.read16, bytes.write16
 local band = bit.band
 
 local Rewriter = {
+  argument = "table",
   drops = {"by the edit function", "too long for a tag"},
   shm = {changed = {counter}, stale_checksums = {counter}},
   link_names = {input = {input = true}, output = {output = true}},

@@ -43,6 +43,16 @@ local function of_type(name)
   return function (value) return type(value) == name end
 end
 
+-- At least `n` bytes: a string, an array or struct of C, or a pointer, of which nobody
+-- knows how far it may be read.
+local function bytes(n)
+  return function (value)
+    if type(value) == "string" then return #value >= n end
+    if type(value) ~= "cdata" or tonumber(value) or value == nil then return false end
+    return ffi.sizeof(value) >= n or tostring(ffi.typeof(value)):find("*", 1, true)
+  end
+end
+
 -- Kinds of arguments: what is said of them, and the test.
 local KINDS = {
   string = {"a string", of_type("string")},
@@ -66,6 +76,9 @@ local KINDS = {
   mapped = {"an object that shm.create or shm.open returned", function (value)
     return type(value) == "cdata"
   end},
+  ip4 = {"the 4 bytes of an IPv4 address", bytes(4)},
+  ip6 = {"the 16 bytes of an IPv6 address", bytes(16)},
+  mac = {"the 6 bytes of a MAC address", bytes(6)},
   text = {"a string or a number", function (value)
     return type(value) == "string" or type(value) == "number"
   end},
@@ -84,32 +97,66 @@ local KINDS = {
     return type(value) == "table" and type(value.apps) == "table"
       and type(value.links) == "table"
   end},
+  file = {"a file (io.open())", function (value)
+    return io.type(value) == "file" or type(value) == "table"
+      and (value.read ~= nil or value.write ~= nil)
+  end},
   any = {"a value", function (value) return value ~= nil end},
 }
 
 --- What is said of that kind of argument: "a number".
 function arguments.said(kind) return KINDS[kind] and KINDS[kind][1] end
 
+-- Kinds whose text is taken as the number that it stands for.
+local NUMBERS = {number = true, count = true, seconds = true}
+
 -- "string, table?" as a list of {wanted, test, optional}.
 local function read(text)
   local list = {}
   for word in text:gmatch("[^, ]+") do
-    local name, optional = word:match("^(%a+)(%??)$")
+    local name, optional = word:match("^(%a+%d?)(%??)$")
     local kind = KINDS[name]
     list[#list + 1] = {wanted = kind[1] .. (optional == "?" and ", or nil" or ""),
-      test = kind[2], optional = optional == "?"}
+      test = kind[2], optional = optional == "?", number = NUMBERS[name]}
   end
   return list
 end
 
+--- What is wrong with a value that is called `what` and should be of that kind
+--- ("number?": or nil), a sentence; nil: nothing.
+function arguments.problem(what, kind, value)
+  local name, optional = kind:match("^(%a+%d?)(%??)$")
+  if value == nil and optional == "?" or KINDS[name][2](value) then return nil end
+  return ("%s is %s; it takes %s%s"):format(what, shown(value), KINDS[name][1],
+    optional == "?" and ", or nothing" or "")
+end
+
+--- The value of that kind: of a text for a number, that.
+function arguments.value(kind, value)
+  if type(value) ~= "string" or not NUMBERS[kind:match("^%a+")] then return value end
+  return tonumber(value)
+end
+
+-- f(...), with numbers in the place of the texts for them.
+local function with_numbers(kinds, f, ...)
+  local list, n = {...}, select("#", ...)
+  for i = 1, math.min(n, #kinds) do
+    if kinds[i].number then list[i] = arguments.value("number", list[i]) end
+  end
+  return f(unpack(list, 1, n))
+end
+
 local function guarded(name, kinds, f)
   return function (...)
+    local has_text = false
     for i = 1, #kinds do
       local value, kind = (select(i, ...)), kinds[i]
       if not (kind.optional and value == nil) and not kind.test(value) then
         refuse(name, i, value, kind.wanted)
       end
+      has_text = has_text or kind.number and type(value) == "string"
     end
+    if has_text then return with_numbers(kinds, f, ...) end
     return f(...)
   end
 end

@@ -10,6 +10,7 @@ local M = {}
 M.right = {
   string = function () return "/dev/null/wrong_arguments" end,
   number = function () return 1 end, amount = function () return 1 end,
+  field = function () return 1 end,
   size = function () return 1 end,
   table = function () return {} end, any = function () return "int" end,
   text = function () return "5" end,
@@ -30,9 +31,11 @@ local VALUES = {
   {"1.5", 1.5, {}}, {"NaN", 0 / 0, {}}, {"1e300", 1e300, {}},
   {"2^40", 2 ^ 40, {}}, {"''", "", {pointer = true, text = true}},
   {"'x'", "x", {pointer = true, text = true}},
-  {"true", true, {}}, {"{}", {}, {}}, {"print", print, {}},
-  {"5ULL", 5ULL, {number = true, amount = true, size = true, ctype = true}},
-  {"a struct", ffi.new("struct { int a; }"), {pointer = true, ctype = true}},
+  {"true", true, {field = true}}, {"{}", {}, {}}, {"print", print, {}},
+  {"5ULL", 5ULL, {number = true, amount = true, size = true, ctype = true,
+    field = true}},
+  {"a struct", ffi.new("struct { int a; }"), {pointer = true, ctype = true,
+    ip4 = true, ip6 = true, mac = true}},
   {"a thread", coroutine.create(print), {}},
 }
 
@@ -44,7 +47,7 @@ local RAW = {"attempt to ", "cannot convert", "bad argument", "has no member nam
 
 local function kind_list(text)
   local kinds = {}
-  for name, optional in text:gmatch("(%a+)(%??)") do
+  for name, optional in text:gmatch("(%a+%d?)(%??)") do
     kinds[#kinds + 1] = {name = name, optional = optional == "?"}
   end
   return kinds
@@ -62,7 +65,7 @@ end
 -- Values that some functions of the kind may take; those that are called for each
 -- packet don't look at an amount.
 local function unsure(kind, value)
-  return kind.name == "amount" and type(value) == "number"
+  return (kind.name == "amount" or kind.name == "field") and type(value) == "number"
     or kind.name == "size" and type(value) == "number" and value == value
     or kind.name == "number" and type(value) == "number" and value == value
 end
@@ -73,6 +76,13 @@ local function check_sentence(where, ok, said)
   for _, words in ipairs(RAW) do
     if said:find(words, 1, true) then error(("%s: %s"):format(where, said), 0) end
   end
+end
+
+-- Numbers are also taken as text by functions that aren't called for each packet.
+local NUMBERS = {number = true, amount = true, size = true}
+
+local function check_number_as_text(where, ok, said)
+  if not ok then check_sentence(where, ok, said) end
 end
 
 --- Call `f` (called `name`) with each wrong value in each place; `kinds` is what it
@@ -93,6 +103,14 @@ function M.try(name, f, kinds)
         if not fine then faults[#faults + 1] = fault end
         tried = tried + 1
       end
+    end
+    if NUMBERS[kind.name] then
+      local args = {}
+      for k, other in ipairs(kinds) do args[k] = M.right[other.name]() end
+      args[i] = "4"
+      local fine, fault = pcall(check_number_as_text,
+        ("%s, argument %d: '4'"):format(name, i), pcall(f, unpack(args, 1, #kinds)))
+      if not fine then faults[#faults + 1] = fault end
     end
   end
   if #faults > 0 then error(table.concat(faults, "\n"), 0) end

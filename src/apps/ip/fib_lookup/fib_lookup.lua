@@ -4,11 +4,14 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("net/route/route.h")
+local arguments = require("core.lib.arguments")
 local eal = require("core.eal")
 local failure = require("core.failure")
 local prefixes = require("net.route.prefix")
 
-local FibLookup = {outputs = {"output"}, drops = {"no_route", "short"}}
+local FibLookup = {
+  argument = "table?", outputs = {"output"}, drops = {"no_route", "short"},
+}
 FibLookup.__index = FibLookup
 FibLookup.division = "any"
 FibLookup.reconfig_keeps = {}
@@ -21,6 +24,9 @@ local DEFAULT_MAX_ROUTES = 65536
 --- up), `arg.max_routes` (65536) is how many the table has room for.
 function FibLookup:new(arg)
   arg = arg or {}
+  local problem = arguments.problem("routes", "table?", arg.routes)
+    or arguments.problem("max_routes", "count?", arg.max_routes)
+  if problem then failure.usage("FibLookup: %s", problem) end
   eal.start()
   local fib = C.pg_fib_create(arg.max_routes or DEFAULT_MAX_ROUTES)
   if fib == nil then failure.raise("%s", ffi.string(C.pg_error())) end

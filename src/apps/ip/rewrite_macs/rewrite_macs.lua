@@ -5,7 +5,7 @@
 local ffi = require("ffi")
 local failure = require("core.failure")
 
-local RewriteMacs = {drops = {"no_next_hop", "short"}}
+local RewriteMacs = {argument = "table", drops = {"no_next_hop", "short"}}
 RewriteMacs.__index = RewriteMacs
 RewriteMacs.division = "any"
 RewriteMacs.reconfig_keeps = {}
@@ -35,6 +35,9 @@ function RewriteMacs:new(hops)
   local list = hops_t(#hops + 1)
   list.last = #hops
   for i, hop in ipairs(hops) do
+    if type(hop) ~= "table" then
+      failure.usage("hop %d is a %s; it takes {destination=, source=}", i, type(hop))
+    end
     ffi.copy(list.of + i, bytes_of(hop.destination) .. bytes_of(hop.source), 12)
   end
   return setmetatable({hops = list}, self)

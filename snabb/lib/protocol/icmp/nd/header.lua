@@ -2,6 +2,7 @@
 -- What the messages of neighbour discovery have in common: options behind them
 -- (RFC 4861, section 4.6).
 
+local check = require("lib.protocol.check")
 local class = require("lib.lua.class")
 local header = require("lib.protocol.header")
 local tlv = require("lib.protocol.icmp.nd.options.tlv")
@@ -14,6 +15,9 @@ local UNIT = 8 -- bytes: an option's length counts these
 --- are left out. When the bytes are no sequence of options the list is empty, and the
 --- second result says why.
 function nd_header:options(memory, size)
+  if type(memory) ~= "cdata" or tonumber(memory) or type(size) ~= "number" then
+    size = check.memory(memory, size)
+  end
   local options = {}
   while size > 0 do
     if size < UNIT then return {}, "an option is cut short" end

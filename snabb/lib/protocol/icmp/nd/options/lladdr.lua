@@ -3,6 +3,7 @@
 -- 4.6.1): a MAC address.
 
 local ffi = require("ffi")
+local check = require("lib.protocol.check")
 local class = require("lib.lua.class")
 
 local lladdr_t = ffi.typeof("struct { uint8_t lladdr[6]; }")
@@ -14,6 +15,7 @@ lladdr._name = "ll_addr"
 --- One of the address.
 function lladdr:new(addr)
   local o = lladdr:superClass().new(self)
+  if type(addr) ~= "cdata" or tonumber(addr) then check.bytes("new", addr, 6) end
   o._lladdr = lladdr_t()
   ffi.copy(o._lladdr, addr, 6)
   return o
@@ -21,6 +23,9 @@ end
 
 --- That at `memory`, of at least 6 bytes.
 function lladdr:new_from_mem(memory, size)
+  if type(memory) ~= "cdata" or tonumber(memory) or type(size) ~= "number" then
+    size = check.memory(memory, size)
+  end
   if size < 6 then
     error(("a link-layer address takes 6 bytes; there are %d"):format(size), 2)
   end
@@ -34,7 +39,10 @@ function lladdr:name() return self._name end
 
 --- The address (a reference), set first if given.
 function lladdr:addr(addr)
-  if addr ~= nil then ffi.copy(self._lladdr, addr, 6) end
+  if addr ~= nil then
+    if type(addr) ~= "cdata" or tonumber(addr) then check.bytes("addr", addr, 6) end
+    ffi.copy(self._lladdr, addr, 6)
+  end
   return self._lladdr.lladdr
 end
 

@@ -3,6 +3,7 @@
 -- section 4.6). Known are the two link-layer addresses.
 
 local ffi = require("ffi")
+local given = require("lib.protocol.check")
 local class = require("lib.lua.class")
 local lladdr = require("lib.protocol.icmp.nd.options.lladdr")
 
@@ -52,6 +53,7 @@ end
 --- 8n - 2), or a link-layer address of options.lladdr.
 function tlv:new(kind, data)
   if type(data) == "table" then data = data._lladdr end
+  if type(data) ~= "cdata" or tonumber(data) then given.bytes("tlv:new", data, 6) end
   local size = ffi.sizeof(data) + HEAD
   check(kind, size)
   if size % UNIT ~= 0 then
@@ -66,6 +68,9 @@ end
 
 --- The option at `memory`, of `size` bytes. Raises an error if it isn't known.
 function tlv:new_from_mem(memory, size)
+  if type(memory) ~= "cdata" or tonumber(memory) or type(size) ~= "number" then
+    size = given.memory(memory, size)
+  end
   local bytes = ffi.cast("uint8_t *", memory)
   check(size >= HEAD and bytes[0], size)
   return object(self, bytes[0],
