@@ -11,6 +11,7 @@ local frames = require("click.traffic.frames")
 local note = require("click.note")
 local packet = require("core.packet")
 local schedule = require("net.rate.schedule")
+local slots = require("click.traffic.slots")
 
 local SHORTEST = 60
 local PORTS = frames.TRANSPORT -- where the two ports are
@@ -105,12 +106,12 @@ local function is_pushing(self) return self.processing.outputs:sub(1, 1) ~= "l" 
 -- May it send a packet now? If not yet, it is called again when it may.
 local function may_send(self)
   if not self.gap then return true end
-  local times, now = self.times, self.router:steady()
+  local times = self.times
   if not self.begun then
-    schedule.restart(times, now)
+    slots.restart(times, self.router, 1 / self.gap)
     self.begun = true
   end
-  if schedule.begin(times, now) then
+  if schedule.begin(times, self.router:steady()) then
     schedule.advance(times, self.gap)
     return true
   end

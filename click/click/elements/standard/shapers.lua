@@ -8,6 +8,7 @@ local note = require("click.note")
 local packet = require("core.packet")
 local rated = require("click.traffic.rated")
 local schedule = require("net.rate.schedule")
+local slots = require("click.traffic.slots")
 
 local EXTRA_LENGTH, TIMESTAMP = note.EXTRA_LENGTH, note.TIMESTAMP
 
@@ -38,12 +39,11 @@ end
 
 local function is_due(self)
   if self.rate == 0 then return false end
-  local now = self.router:steady()
   if not self.begun then
-    schedule.restart(self.times, now)
+    slots.restart(self.times, self.router, self.rate)
     self.begun = true
   end
-  return schedule.begin(self.times, now)
+  return schedule.begin(self.times, self.router:steady())
 end
 
 -- What a packet counts.

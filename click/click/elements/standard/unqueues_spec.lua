@@ -103,6 +103,20 @@ describe("Shaper", function ()
       TimedSource(4.9995, LIMIT 0, STOP true) -> Discard]], read("c.count", "d.count")))
   end)
 
+  it("counts by slots of each second, as Click's does", function ()
+    assert.same({"361", "109", "1737", "361"}, run([[
+      TimedSource(0.001) -> Queue(10000) -> Shaper(100) -> a :: Counter
+        -> TimedSink(0.001);
+      TimedSource(0.0137) -> Queue(10000) -> Shaper(30) -> b :: Counter
+        -> TimedSink(0.001);
+      TimedSource(0.001) -> Queue(10000) -> BandwidthShaper(33300) -> c :: Counter
+        -> TimedSink(0.001);
+      f :: FastUDPSource(100, -1, 60, 1:1:1:1:1:1, 10.0.0.1, 1,
+        2:2:2:2:2:2, 10.0.0.2, 2) -> Discard;
+      Script(wait 3.6s, stop)]],
+      read("a.count", "b.count", "c.count", "f.count")))
+  end)
+
   it("begins anew at another rate, and makes up for a second at most", function ()
     local unit = click.unit("Shaper(10)")
     for _ = 1, 300 do unit:supply("x") end
