@@ -9,6 +9,7 @@
 
 local arguments = require("click.arguments")
 local C = require("core.native")
+local luajit = require("core.luajit")
 
 local element = {}
 
@@ -128,25 +129,13 @@ function element.data(field, kind, written)
   return handler
 end
 
--- The function `f` with bytecode of its own. Of functions with the same, LuaJIT checks
--- which it is wherever a trace begins, and each comes to many traces.
-local function alone(f)
-  local copy = loadstring(string.dump(f))
-  local i = 1
-  while debug.getupvalue(f, i) do
-    debug.upvaluejoin(copy, i, f, i)
-    i = i + 1
-  end
-  return copy
-end
-
 --- What the engine is to call for each packet that is pushed to the element, or nil;
 --- and whether it knows the element without being told.
 function element.processor(e)
   local at = e.class
   while at and at ~= Base do
     local make = rawget(at, "make_process")
-    if make then return alone(make(e)), true end
+    if make then return luajit.copy(make(e)), true end
     if rawget(at, "process") then return at.process, false end
     at = rawget(at, "extends")
   end

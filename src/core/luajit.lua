@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Mends what LuaJIT gets wrong, and what families share that replace functions of
--- Lua's for their programs. Loaded first in every Lua state.
+-- Mends what LuaJIT gets wrong, copies functions, and has what families share that
+-- replace functions of Lua's for their programs. Loaded first in every Lua state.
 
 local ffi = require("ffi")
 
@@ -24,6 +24,23 @@ function luajit.fail(why)
   end
   error(why, 3)
 end
+
+-- Copies ------------------------------------------------------------------------
+
+--- A function that does what `f` does, with bytecode of its own and the same upvalues,
+--- for another use of it: LuaJIT compiles each for itself. Of functions with the same
+--- bytecode it checks which it is wherever a trace begins, and each comes to many
+--- traces. (A function in C is its own copy.)
+function luajit.copy(f)
+  local ok, code = pcall(string.dump, f)
+  if not ok then return f end
+  local copy = assert(loadstring(code))
+  for i = 1, debug.getinfo(f, "u").nups do debug.upvaluejoin(copy, i, f, i) end
+  debug.setfenv(copy, debug.getfenv(f))
+  return copy
+end
+
+-- What LuaJIT gets wrong --------------------------------------------------------
 
 -- Where compiled code finds that things aren't as they were when it was made, it leaves
 -- the rest to the interpreter, which goes on at the last snapshot. Behind a store or a

@@ -6,39 +6,23 @@ local ffi = require("ffi")
 local arguments = require("core.lib.arguments")
 local counter = require("core.counter")
 local failure = require("core.failure")
-local link = require("core.link")
+local loops = require("net.ip.loops")
+local transmit = require("core.link").transmit
 
-local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local TTL = 64
 
-local function from_south(self, input, north, south, n)
-  local shm, request = self.shm, self.request
-  for _ = 1, n do
-    local p = receive(input)
-    local at = request(p.data, p.length)
-    if at == 0 or not self.addresses[ffi.string(p.data + self.TO, self.SIZE)] then
-      transmit(north, p)
-    else
-      self.turn(p.data, at, TTL)
-      counter.add(shm[self.IN .. "-bytes"], p.length)
-      counter.add(shm[self.IN .. "-packets"])
-      counter.add(shm[self.OUT .. "-bytes"], p.length)
-      counter.add(shm[self.OUT .. "-packets"])
-      transmit(south, p)
-    end
+local function answer(self, p, south)
+  local shm, at = self.shm, self.request(p.data, p.length)
+  if at == 0 or not self.addresses[ffi.string(p.data + self.TO, self.SIZE)] then
+    return false
   end
-end
-
-local function pass(input, output, n)
-  for _ = 1, n do transmit(output, receive(input)) end
-end
-
-local function push(self)
-  local input, output = self.input, self.output
-  if input.south then
-    from_south(self, input.south, output.north, output.south, nreadable(input.south))
-  end
-  if input.north then pass(input.north, output.south, nreadable(input.north)) end
+  self.turn(p.data, at, TTL)
+  counter.add(shm[self.IN .. "-bytes"], p.length)
+  counter.add(shm[self.IN .. "-packets"])
+  counter.add(shm[self.OUT .. "-bytes"], p.length)
+  counter.add(shm[self.OUT .. "-packets"])
+  transmit(south, p)
+  return true
 end
 
 --- The app's class for an ICMP with counters of that name ("icmpv4"), whose requests
@@ -47,7 +31,7 @@ end
 --- (bytes), a list of them.
 return function (name, request, turn, to, size)
   local ICMPEcho = {
-    argument = "table", needs_packets = true, shm = {}, push = push,
+    argument = "table", needs_packets = true, shm = {}, push = loops.from_south(answer),
     request = request, turn = turn, TO = to, SIZE = size,
     IN = "in-" .. name .. "-echo", OUT = "out-" .. name .. "-echo",
   }

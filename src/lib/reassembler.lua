@@ -6,6 +6,8 @@ local C = require("core.native")
 local counter = require("core.counter")
 local failure = require("core.failure")
 local lib = require("core.lib")
+local packet = require("core.packet")
+local loops = require("net.ip.loops")
 local rate_alarm = require("lib.rate_alarm")
 local reassembly = require("net.fragment.reassembly")
 
@@ -104,6 +106,19 @@ function Reassembler:add(payload, first, size, more, headers_at, headers)
   end
   counter.add(shm[self.done_name])
   return datagrams:packet()
+end
+
+--- push() of the class of `version`: what is_fragment(app, data) is true for, is for
+--- add(app, output, p, headers, total), as net.ip.loops says; `p` stays the caller's.
+function reassembler.push(version, is_fragment, add)
+  local needed = "in-" .. version .. "-frag-needs-reassembly"
+  return loops.of_family(version, "in-" .. version .. "-frag-reassembly-unneeded",
+    "drop-" .. version .. "-frag-invalid-length", is_fragment,
+    function (app, output, p, headers, total)
+      counter.add(app.shm[needed])
+      add(app, output, p, headers, total)
+      packet.free(p)
+    end)
 end
 
 --- It can do without tick() for so long while no packet comes, in seconds.

@@ -3,6 +3,7 @@
 -- the first bad one (VERBOSE: of each), and with DETAILS count them by reason.
 
 local element = require("click.element")
+local luajit = require("core.luajit")
 
 local checks = {}
 
@@ -73,27 +74,14 @@ function checks.attach(class)
   return class
 end
 
---- A class of them (element.define) of which examine(p, sum) says what is wrong with a
---- packet, the number of a drop or nil; `sum`: the field of that name of the element.
-function checks.define(class, examine)
-  class.ports, class.processing, class.division = "1/1-2", "a/ah", "any"
-  class.configure = class.configure or checks.configure
-  class = checks.attach(element.define(class))
-
-  function class:process(p)
-    self.count = self.count + 1
-    local problem = examine(p, self.sum)
-    if problem then
-      local q, o = checks.fail(self, p, problem)
-      return q, o
-    end
-    return p
-  end
-
+--- Give the class process() and make_process(). bind(e) returns a function examine(p)
+--- for the element's settings, which says what is wrong with a packet: the number of a
+--- drop, or nil.
+function checks.examine_by(class, bind)
   function class:make_process()
-    local sum = self.sum
+    local examine = luajit.copy(bind(self))
     return function (_, p)
-      local problem = examine(p, sum)
+      local problem = examine(p)
       if problem then
         local q, o = checks.fail(self, p, problem)
         return q, o
@@ -102,6 +90,24 @@ function checks.define(class, examine)
     end
   end
 
+  function class:process(p)
+    self.count = self.count + 1
+    self.judge = self.judge or self:make_process()
+    local q, o = self:judge(p)
+    return q, o
+  end
+end
+
+--- A class of them (element.define) of which examine(p, sum) says what is wrong with a
+--- packet, the number of a drop or nil; `sum`: the field of that name of the element.
+function checks.define(class, examine)
+  class.ports, class.processing, class.division = "1/1-2", "a/ah", "any"
+  class.configure = class.configure or checks.configure
+  class = checks.attach(element.define(class))
+  checks.examine_by(class, function (e)
+    local sum = e.sum
+    return function (p) return examine(p, sum) end
+  end)
   return class
 end
 

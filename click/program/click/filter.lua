@@ -39,11 +39,11 @@ function filter.options(more)
   return list
 end
 
---- The option `spec` of a program for which the order of several options and words
---- counts: they come as a list, `parts`.
-function filter.in_order(spec)
-  spec.list, spec.field = true, "parts"
-  return spec
+--- An option of a program for which the order of several options and words counts: they
+--- come as a list, `parts`. `name` is its long name, and its part's kind.
+function filter.part(name, letter, value, help)
+  return {names = {name}, letter = letter, value = value, kind = name, help = help,
+    list = true, field = "parts"}
 end
 
 --- Write the configuration alone, not an archive.

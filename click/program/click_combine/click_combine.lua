@@ -7,17 +7,14 @@ local filter = require("program.click.filter")
 
 local M = {summary = "join Click configurations of several routers"}
 
-local in_order = filter.in_order
+local option = filter.part
 
 local SPECS = {
-  in_order{names = {"file"}, letter = "f", value = "FILE", kind = "file",
-    help = "A router's configuration is in FILE."},
-  in_order{names = {"expression"}, letter = "e", value = "EXPR", kind = "expression",
-    help = "A router's configuration is EXPR."},
-  in_order{names = {"name"}, letter = "n", value = "NAME", kind = "name",
-    help = "The next router's name is NAME."},
-  in_order{names = {"link"}, letter = "l", value = "LINK", kind = "link",
-    help = "NAME1.DEVICE1=NAME2.DEVICE2 are joined: devices or elements."},
+  option("file", "f", "FILE", "A router's configuration is in FILE."),
+  option("expression", "e", "EXPR", "A router's configuration is EXPR."),
+  option("name", "n", "NAME", "The next router's name is NAME."),
+  option("link", "l", "LINK",
+    "NAME1.DEVICE1=NAME2.DEVICE2 are joined: devices or elements."),
   filter.OPTIONS[3], filter.CONFIG, filter.OPTIONS[5], filter.OPTIONS[6],
 }
 

@@ -10,15 +10,12 @@ local M = {summary = "replace patterns of elements in a Click configuration"}
 
 local MOST = 100000 -- replacements: patterns may make what they are found in
 
-local in_order = filter.in_order
+local option = filter.part
 
 local SPECS = {
-  in_order{names = {"file"}, letter = "f", value = "FILE", kind = "file",
-    help = "Read the configuration from FILE."},
-  in_order{names = {"expression"}, letter = "e", value = "EXPR", kind = "expression",
-    help = "The configuration is EXPR."},
-  in_order{names = {"patterns"}, letter = "p", value = "FILE", kind = "patterns",
-    help = "Read patterns from FILE, too."},
+  option("file", "f", "FILE", "Read the configuration from FILE."),
+  option("expression", "e", "EXPR", "The configuration is EXPR."),
+  option("patterns", "p", "FILE", "Read patterns from FILE, too."),
   {names = {"reverse"}, letter = "r", field = "reverse",
     help = "Put patterns in the place of replacements."},
   filter.OPTIONS[3], filter.CONFIG, filter.OPTIONS[4], filter.OPTIONS[5],

@@ -7,13 +7,12 @@ local ffi = require("ffi")
 local addresses = require("net.address.address")
 local ip4 = require("net.ip.ip4")
 local counter = require("core.counter")
-local link = require("core.link")
+local transmit = require("core.link").transmit
 local next_hop = require("net.neighbor.next_hop")
 local packet = require("core.packet")
 local snabb_alarm = require("lib.snabb_alarm")
 
 local C = ffi.C
-local receive, transmit = link.receive, link.transmit
 
 local ETHERNET, LENGTH = ip4.ETHERNET, arp.FRAME -- bytes: of the header, with ARP's
 local REQUEST, REPLY = arp.REQUEST, arp.REPLY
@@ -24,19 +23,11 @@ local EVERYBODY = mac_t(255, 255, 255, 255, 255, 255)
 
 local count = next_hop.count
 
-local ARP = {
+local ARP = next_hop.class({
   protocol = {name = "ARP", text = addresses.text, bytes = 4,
               counter = "next-hop-macaddr-v4"},
-  needs_packets = true, tick_seconds = 0.2,
-  shm = {
-    ["next-hop-macaddr-v4"] = {counter}, ["drop-arp-invalid-packets"] = {counter},
-    ["in-arp-request-bytes"] = {counter}, ["in-arp-request-packets"] = {counter},
-    ["out-arp-request-bytes"] = {counter}, ["out-arp-request-packets"] = {counter},
-    ["in-arp-reply-bytes"] = {counter}, ["in-arp-reply-packets"] = {counter},
-    ["out-arp-reply-bytes"] = {counter}, ["out-arp-reply-packets"] = {counter},
-  },
-}
-ARP.__index, ARP.reconfig_keeps = ARP, next_hop.kept
+  shm = {["drop-arp-invalid-packets"] = {counter}},
+}, {"in-arp-request", "out-arp-request", "in-arp-reply", "out-arp-reply"})
 
 -- An ARP packet to the MAC address `to`.
 local function make(operation, mac, ip, to, to_mac, to_ip)
@@ -50,15 +41,20 @@ function ARP:new(arg)
   return next_hop.new(ARP, arg, {}, snabb_alarm.unresolved("ARP", "IP address"))
 end
 
-local function ask(self, output)
+function ARP:ask(output)
   local request = make(REQUEST, self.self_mac, self.self_ip, EVERYBODY, NOBODY,
     self.next_ip)
   count(self, "out-arp-request", request)
   transmit(output, request)
 end
 
+-- ARP, and what is no frame.
+function ARP.is_message(data, length)
+  return length < ETHERNET or data[12] == 8 and data[13] == 6 and length >= LENGTH
+end
+
 -- Read an ARP packet, which stays the caller's.
-local function listen(self, p, south)
+function ARP:listen(p, south)
   local data = p.data
   local operation = arp.operation(data, p.length, true)
   if operation ~= REQUEST and operation ~= REPLY then
@@ -78,28 +74,9 @@ local function listen(self, p, south)
   end
 end
 
-local function from_south(self, input, north, south, n)
-  for _ = 1, n do
-    local p = receive(input)
-    local data, length = p.data, p.length
-    if length < ETHERNET then
-      counter.add(self.shm["drop-arp-invalid-packets"])
-      packet.free(p)
-    elseif data[12] == 8 and data[13] == 6 and length >= LENGTH then
-      listen(self, p, south)
-      packet.free(p)
-    else
-      transmit(north, p)
-    end
-  end
-end
-
-local function too_short(self, p)
+function ARP:too_short(p)
   counter.add(self.shm["drop-arp-invalid-packets"])
   packet.free(p)
 end
-
-function ARP:tick() next_hop.seek(self, ask) end
-function ARP:push() next_hop.push(self, ask, from_south, too_short) end
 
 return {ARP = ARP}

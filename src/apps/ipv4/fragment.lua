@@ -8,12 +8,12 @@ local ip4 = require("net.ip.ip4")
 local counter = require("core.counter")
 local fragmenter = require("lib.fragmenter")
 local lib = require("core.lib")
-local link = require("core.link")
+local loops = require("net.ip.loops")
+local transmit = require("core.link").transmit
 local packet = require("core.packet")
 local wire = require("net.wire.bytes")
 
 local band, bor = bit.band, bit.bor
-local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local read16, write16 = wire.read16, wire.write16
 
 local ETHERNET = ip4.ETHERNET
@@ -76,34 +76,11 @@ local function send_long(self, output, p, total)
   end
 end
 
-local function pass(self, input, output, n)
-  local longest = self.mtu + ETHERNET
-  local unneeded = self.shm["out-ipv4-frag-not"]
-  for _ = 1, n do
-    local p = receive(input)
-    local data, length = p.data, p.length
-    if not ip4.is_ipv4(data, length) then
-      counter.add(unneeded)
-      transmit(output, p)
-    else
-      local headers, total = ip4.lengths(data, length)
-      if headers == 0 then
-        counter.add(self.shm["drop-ipv4-frag-invalid-length"])
-        packet.free(p)
-      elseif length <= longest then
-        counter.add(unneeded)
-        transmit(output, p)
-      else
-        send_long(self, output, p, total)
-      end
-    end
-  end
-end
+local function is_long(self, _, length) return length > self.mtu + ETHERNET end
 
-function Fragmenter:push()
-  local input = self.input.input
-  pass(self, input, self.output.output, nreadable(input))
-end
+Fragmenter.push = loops.of_family("ipv4", "out-ipv4-frag-not",
+  "drop-ipv4-frag-invalid-length", is_long,
+  function (self, output, p, _, total) send_long(self, output, p, total) end)
 
 function Fragmenter:tick()
   self.alarm:check()

@@ -4,14 +4,11 @@
 
 local ffi = require("ffi")
 local ip4 = require("net.ip.ip4")
-local counter = require("core.counter")
-local link = require("core.link")
-local packet = require("core.packet")
 local reassembler = require("lib.reassembler")
 local wire = require("net.wire.bytes")
 
 local band = bit.band
-local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+local transmit = require("core.link").transmit
 local read16, write16 = wire.read16, wire.write16
 
 local ETHERNET = ip4.ETHERNET
@@ -47,35 +44,10 @@ local function add(self, output, p, headers, total)
   transmit(output, whole)
 end
 
-local function pass(self, input, output, n)
-  local shm = self.shm
-  local unneeded = shm["in-ipv4-frag-reassembly-unneeded"]
-  for _ = 1, n do
-    local p = receive(input)
-    local data, length = p.data, p.length
-    if not ip4.is_ipv4(data, length) then
-      counter.add(unneeded)
-      transmit(output, p)
-    else
-      local headers, total = ip4.lengths(data, length)
-      if headers == 0 then
-        counter.add(shm["drop-ipv4-frag-invalid-length"])
-        packet.free(p)
-      elseif band(read16(data + ETHERNET + 6), FRAGMENT) == 0 then
-        counter.add(unneeded)
-        transmit(output, p)
-      else
-        counter.add(shm["in-ipv4-frag-needs-reassembly"])
-        add(self, output, p, headers, total)
-        packet.free(p)
-      end
-    end
-  end
+local function is_fragment(_, data)
+  return band(read16(data + ETHERNET + 6), FRAGMENT) ~= 0
 end
 
-function Reassembler:push()
-  local input = self.input.input
-  pass(self, input, self.output.output, nreadable(input))
-end
+Reassembler.push = reassembler.push("ipv4", is_fragment, add)
 
 return {Reassembler = Reassembler}

@@ -8,13 +8,14 @@ local cut = require("net.fragment.cut")
 local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
 local fragmenter = require("lib.fragmenter")
+local loops = require("net.ip.loops")
 local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
 local pmtu = require("apps.ipv6.pmtu")
 
 local band = bit.band
-local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+local nreadable, transmit = link.nreadable, link.transmit
 
 local ETHERNET, HEADERS = ip6.ETHERNET, ip6.HEADERS
 
@@ -78,54 +79,32 @@ local function send_long(self, output, p, payload)
   end
 end
 
-local function pass(self, input, output, n)
-  -- With path MTUs, what is longer than the least of them is looked up.
-  local longest = (self.paths and ip6.LEAST_MTU or self.mtu) + ETHERNET
-  local unneeded = self.shm["out-ipv6-frag-not"]
-  for _ = 1, n do
-    local p = receive(input)
-    local data, length = p.data, p.length
-    if not ip6.is_ipv6(data, length) then
-      counter.add(unneeded)
-      transmit(output, p)
-    else
-      local payload = ip6.payload(data, length)
-      if payload < 0 then
-        counter.add(self.shm["drop-ipv6-frag-invalid-length"])
-        packet.free(p)
-      elseif length <= longest then
-        counter.add(unneeded)
-        transmit(output, p)
-      else
-        send_long(self, output, p, payload)
-      end
-    end
-  end
+-- With path MTUs, what is longer than the least of them is looked up.
+local function is_long(self, _, length)
+  return length > (self.paths and ip6.LEAST_MTU or self.mtu) + ETHERNET
 end
 
+local pass = loops.of_family("ipv6", "out-ipv6-frag-not",
+  "drop-ipv6-frag-invalid-length", is_long,
+  function (self, output, p, _, total)
+    send_long(self, output, p, total - (HEADERS - ETHERNET))
+  end)
+
 -- Reports for us end here, the rest goes on.
-local function listen(self, south, north, n)
-  local shm = self.shm
-  for _ = 1, n do
-    local p = receive(south)
-    local verdict = self.paths:read(p, C.pg_now())
-    if verdict then
-      counter.add(shm["ipv6-pmtud-ptb-received"])
-      counter.add(shm["ipv6-pmtud-ptb-" .. verdict])
-      packet.free(p)
-    else
-      transmit(north, p)
-    end
-  end
-end
+local listen = loops.take_or_pass(function (self, p)
+  local verdict = self.paths:read(p, C.pg_now())
+  if not verdict then return false end
+  counter.add(self.shm["ipv6-pmtud-ptb-received"])
+  counter.add(self.shm["ipv6-pmtud-ptb-" .. verdict])
+  packet.free(p)
+  return true
+end)
 
 function Fragmenter:push()
   local input, output = self.input, self.output
-  if input.input then
-    pass(self, input.input, output.output, nreadable(input.input))
-  end
+  if input.input then pass(self) end
   if self.paths and input.south then
-    listen(self, input.south, output.north, nreadable(input.south))
+    listen(self, input.south, output.north, nil, nreadable(input.south))
   end
 end
 

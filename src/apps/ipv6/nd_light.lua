@@ -14,6 +14,7 @@ local failure = require("core.failure")
 local link = require("core.link")
 local nd = require("net.neighbor.nd")
 local packet = require("core.packet")
+local loops = require("net.ip.loops")
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 local UP, DOWN = 1, 2 -- values of the counter `status`
@@ -146,18 +147,13 @@ local function listen(self, data, kind)
   return advertised(self, data, at)
 end
 
-local function from_south(self, input, north, n)
-  for _ = 1, n do
-    local p = receive(input)
-    local kind = nd.kind(p.data, p.length)
-    if kind == 0 then
-      transmit(north, p)
-    else
-      listen(self, p.data, kind)
-      packet.free(p)
-    end
-  end
-end
+local from_south = loops.take_or_pass(function (self, p)
+  local kind = nd.kind(p.data, p.length)
+  if kind == 0 then return false end
+  listen(self, p.data, kind)
+  packet.free(p)
+  return true
+end)
 
 local function from_north(self, input, south, header, n)
   for _ = 1, n do
@@ -183,7 +179,7 @@ function nd_light:push()
   local input, output = self.input, self.output
   if not self._eth_header then solicit(self) end
   if input.south then
-    from_south(self, input.south, output.north, nreadable(input.south))
+    from_south(self, input.south, output.north, nil, nreadable(input.south))
   end
   if not input.north then return end
   if self._eth_header then

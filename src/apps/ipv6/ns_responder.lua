@@ -6,11 +6,10 @@ local arguments = require("core.lib.arguments")
 local arp = require("net.neighbor.arp")
 local counter = require("core.counter")
 local failure = require("core.failure")
-local link = require("core.link")
 local nd = require("net.neighbor.nd")
 local packet = require("core.packet")
-
-local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+local loops = require("net.ip.loops")
+local transmit = require("core.link").transmit
 
 local ns_responder = {
   argument = "table",
@@ -41,32 +40,12 @@ local function listen(self, data, south)
   end
 end
 
-local function from_south(self, input, north, south, n)
-  for _ = 1, n do
-    local p = receive(input)
-    if nd.kind(p.data, p.length) == nd.SOLICITATION then
-      listen(self, p.data, south)
-      packet.free(p)
-    else
-      transmit(north, p)
-    end
-  end
-end
-
-local function pass(input, output, n)
-  for _ = 1, n do transmit(output, receive(input)) end
-end
-
 ns_responder.needs_packets = true
-
-function ns_responder:push()
-  local input, output = self.input, self.output
-  if input.north and output.south then
-    pass(input.north, output.south, nreadable(input.north))
-  end
-  if input.south then
-    from_south(self, input.south, output.north, output.south, nreadable(input.south))
-  end
-end
+ns_responder.push = loops.from_south(function (self, p, south)
+  if nd.kind(p.data, p.length) ~= nd.SOLICITATION then return false end
+  listen(self, p.data, south)
+  packet.free(p)
+  return true
+end)
 
 return {ns_responder = ns_responder}

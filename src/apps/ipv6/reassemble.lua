@@ -5,16 +5,14 @@
 local ffi = require("ffi")
 local ip6 = require("net.ip.ip6")
 local counter = require("core.counter")
-local link = require("core.link")
-local packet = require("core.packet")
 local reassembler = require("lib.reassembler")
 local wire = require("net.wire.bytes")
 
 local band = bit.band
-local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
+local transmit = require("core.link").transmit
 local read16, write16 = wire.read16, wire.write16
 
-local HEADERS, FRAGMENT = ip6.HEADERS, ip6.FRAGMENT
+local ETHERNET, HEADERS, FRAGMENT = ip6.ETHERNET, ip6.HEADERS, ip6.FRAGMENT
 local FRAGMENT_HEADER, MORE, OFFSET = 8, 1, 0xfff8
 local NEXT_HEADER = 20 -- place in the frame
 
@@ -45,39 +43,16 @@ local function add(self, output, p, size)
   transmit(output, whole)
 end
 
-local function pass(self, input, output, n)
-  local shm = self.shm
-  local unneeded = shm["in-ipv6-frag-reassembly-unneeded"]
-  for _ = 1, n do
-    local p = receive(input)
-    local data, length = p.data, p.length
-    if not ip6.is_ipv6(data, length) then
-      counter.add(unneeded)
-      transmit(output, p)
-    else
-      local size = ip6.payload(data, length)
-      if size < 0 then
-        counter.add(shm["drop-ipv6-frag-invalid-length"])
-        packet.free(p)
-      elseif data[NEXT_HEADER] ~= FRAGMENT then
-        counter.add(unneeded)
-        transmit(output, p)
-      else
-        counter.add(shm["in-ipv6-frag-needs-reassembly"])
-        if size < FRAGMENT_HEADER then
-          counter.add(shm["drop-ipv6-frag-invalid-length"])
-        else
-          add(self, output, p, size)
-        end
-        packet.free(p)
-      end
-    end
-  end
-end
+local function is_fragment(_, data) return data[NEXT_HEADER] == FRAGMENT end
 
-function Reassembler:push()
-  local input = self.input.input
-  pass(self, input, self.output.output, nreadable(input))
-end
+Reassembler.push = reassembler.push("ipv6", is_fragment,
+  function (self, output, p, _, total)
+    local size = total - (HEADERS - ETHERNET)
+    if size < FRAGMENT_HEADER then
+      counter.add(self.shm["drop-ipv6-frag-invalid-length"])
+    else
+      add(self, output, p, size)
+    end
+  end)
 
 return {Reassembler = Reassembler}

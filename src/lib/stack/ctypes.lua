@@ -8,7 +8,7 @@ local accessors = require("lib.stack.layout.accessors")
 local address = require("lib.stack.address")
 local members = require("lib.stack.layout.members")
 local missing = require("lib.stack.layout.missing")
-local twin = require("lib.stack.layout.slow_copy")
+local luajit = require("core.luajit")
 
 local header = {}
 
@@ -52,7 +52,7 @@ local function number_taker(layout, title)
   end
 end
 
-local slow_number_taker = twin.of(number_taker)
+local slow_number_taker = luajit.copy(number_taker)
 
 -- Says of a method that it was called without its header.
 local function told_of(title)
@@ -89,7 +89,7 @@ function header.build(layout, title, extra)
     if name:match("String$") then fast[name] = method end
   end
   for name, method in pairs(extra or {}) do
-    fast[name], slow[name] = method, twin.of(method)
+    fast[name], slow[name] = method, luajit.copy(method)
   end
   for c_type, methods in pairs{[fast_type] = fast, [slow_type] = slow} do
     local more = ("`perigee proto %s` lists its fields"):format(title)

@@ -5,7 +5,7 @@
 local definition = require("lib.stack.definition")
 local header = require("lib.stack.ctypes")
 local layouts = require("lib.stack.layout.header")
-local twin = require("lib.stack.layout.slow_copy")
+local luajit = require("core.luajit")
 
 local Protocol = {}
 Protocol.__index = Protocol
@@ -71,7 +71,7 @@ local function new_variable(raw, layout, name, pad)
         raw.from)
     end
   elseif type(raw.size) == "function" then
-    variable.size, variable.slow_size = raw.size, twin.of(raw.size)
+    variable.size, variable.slow_size = raw.size, luajit.copy(raw.size)
   elseif not variable.rest then
     fault(name, "what says the size of its variable member %s?", tostring(raw[1]))
   end
@@ -105,8 +105,8 @@ local function build(protocol, subtype, present)
   layout.variable = new_variable(raw_variable, layout, def.name,
     variant.pad or def.pad)
   layout.next = variant.next or def.next
-  layout.slow_next = layout.next
-  if type(layout.next) == "function" then layout.slow_next = twin.of(layout.next) end
+  local next = layout.next
+  layout.slow_next = type(next) == "function" and luajit.copy(next) or next
   check_next(layout.next, layout, def.name)
   if type(layout.next) == "table" and layout.next.when then
     layout.next_when = conditions(layout.next.when, layout, def.name)
@@ -158,9 +158,9 @@ function Protocol.new(def)
   local self = setmetatable({
     def = def, name = def.name, title = def.title or def.name,
     claims = def.when ~= nil, layouts = {}, flags = {}, subtypes = {},
-    check = def.check, slow_check = def.check and twin.of(def.check),
+    check = def.check, slow_check = def.check and luajit.copy(def.check),
     destination = def.destination,
-    slow_destination = def.destination and twin.of(def.destination),
+    slow_destination = def.destination and luajit.copy(def.destination),
   }, Protocol)
   local seen = {}
   for _, field in ipairs(def.fields) do

@@ -4,12 +4,15 @@
  * extensions, and the tunnels for which Linux leaves segmentation to devices (VXLAN,
  * Geneve, GRE, IP in IP). No length in the frame is believed.
  */
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_common.h>
 
+#include "../wire/ip6_extensions.h"
+#include "../wire/vlan_tags.h"
 #include "layers.h"
 
 enum { VXLAN_HEADER = 8, GENEVE_HEADER = 8, GENEVE_PORT = 6081, VXLAN_HAS_VNI = 8 };
@@ -42,16 +45,13 @@ static bool note(struct layers *l, const struct walk *w, enum layer kind)
 
 static bool ethernet(struct walk *w)
 {
-  if (!has(w, ETHERNET_HEADER))
+  if (w->at > w->n)
     return false;
-  w->at += ETHERNET_HEADER;
-  w->type = get16(w->frame + w->at - 2);
-  while (is_vlan_type(w->type) && has(w, VLAN_TAG)) {
-    w->at += VLAN_TAG;
-    w->type = get16(w->frame + w->at - 2);
-  }
+  uint32_t bytes = 0;
+  w->type = ethernet_type(w->frame + w->at, w->n - w->at, INT_MAX, &bytes);
+  w->at += bytes;
   w->protocol = NEXT_TYPE;
-  return true;
+  return w->type != 0;
 }
 
 static bool ip4(struct walk *w, struct layers *l)
@@ -66,10 +66,11 @@ static bool ip4(struct walk *w, struct layers *l)
   return true;
 }
 
-static bool is_extension(int protocol)
+/* Extensions of which each segment may have a copy; not so of AH's checksum. */
+static bool is_copied(int protocol)
 {
-  return protocol == IPPROTO_HOPOPTS || protocol == IPPROTO_ROUTING ||
-         protocol == IPPROTO_DSTOPTS;
+  return protocol >= 0 && ip6_is_extension(protocol) && protocol != IPPROTO_FRAGMENT &&
+         protocol != IPPROTO_AH;
 }
 
 static bool ip6(struct walk *w, struct layers *l)
@@ -79,11 +80,12 @@ static bool ip6(struct walk *w, struct layers *l)
     return false;
   w->protocol = ip[IP6_NEXT];
   w->at += IP6_HEADER;
-  while (is_extension(w->protocol)) {
-    if (!has(w, 8))
+  while (is_copied(w->protocol)) {
+    const uint8_t *header = w->frame + w->at;
+    if (!has(w, IP6_EXTENSION_LEAST))
       return false;
-    w->protocol = w->frame[w->at];
-    w->at += (w->frame[w->at + 1] + 1) * 8;
+    w->at += ip6_extension_length(w->protocol, header);
+    w->protocol = header[0];
   }
   return true;
 }

@@ -26,6 +26,12 @@ function ip4.lengths(data, length)
   return ETHERNET + header, total
 end
 
+--- Of any frame of `length` bytes what lengths() says; -1 if it isn't IPv4's.
+function ip4.measure(data, length)
+  if not ip4.is_ipv4(data, length) then return -1, 0 end
+  return ip4.lengths(data, length)
+end
+
 --- Set the checksum of the IPv4 header of `header` bytes at `ip`.
 function ip4.set_checksum(ip, header)
   ip[10], ip[11] = 0, 0

@@ -30,6 +30,15 @@ function ip6.payload(data, length)
   return payload <= length - HEADERS and payload or -1
 end
 
+--- Of any frame of `length` bytes: the bytes of its headers, Ethernet's and IPv6's, and
+--- those from IPv6's header on. 0 and 0 if it lacks some of them; -1 if it isn't IPv6.
+function ip6.measure(data, length)
+  if not ip6.is_ipv6(data, length) then return -1, 0 end
+  local payload = ip6.payload(data, length)
+  if payload < 0 then return 0, 0 end
+  return HEADERS, HEADERS - ETHERNET + payload
+end
+
 --- The checksum of the `size` bytes behind the IPv6 header of the frame at `data`, with
 --- the pseudo header for `protocol` (RFC 8200, section 8.1). Over bytes with their
 --- checksum in place it is 0 if that is right.

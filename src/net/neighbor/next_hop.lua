@@ -4,11 +4,12 @@
 -- informs the others by shared memory. An alarm is raised as long as the address isn't
 -- known. Packets that go south wait in the link until then, and get both addresses.
 --
--- The app has `next_ip`, `next_mac` (false: not known yet), `self_mac`, `neighbors` (a
--- cache that knows when to ask), `restless` (core.repush: until it has asked), `alarm`,
--- `alarm_notification`, `shared_next_mac_key` and `protocol`, a table {name = "ARP",
--- text(string) = an address as users read it, bytes = how many next_ip has, counter =
--- the name of that of the next hop's address}.
+-- The app, of a class of next_hop.class(), has `next_ip`, `next_mac` (false: not known
+-- yet), `self_mac`, `neighbors` (a cache that knows when to ask), `restless`
+-- (core.repush: until it has asked), `alarm`, `alarm_notification`,
+-- `shared_next_mac_key` and `protocol`, a table {name = "ARP", text(string) = an
+-- address as users read it, bytes = how many next_ip has, counter = the name of that of
+-- the next hop's address}.
 
 local arp = require("net.neighbor.arp")
 local cache = require("net.neighbor.cache")
@@ -17,7 +18,9 @@ local counter = require("core.counter")
 local failure = require("core.failure")
 local lib = require("core.lib")
 local link = require("core.link")
+local packet = require("core.packet")
 local shm = require("core.shm")
+local loops = require("net.ip.loops")
 
 local next_hop = {}
 
@@ -156,8 +159,8 @@ function next_hop.seek(app, ask)
 end
 
 -- Write both addresses into packets to the next hop. What is no frame is too_short's.
-local function to_next_hop(app, input, south, n, too_short)
-  local next_mac, self_mac = app.next_mac, app.self_mac
+local function to_next_hop(app, input, south, n)
+  local next_mac, self_mac, too_short = app.next_mac, app.self_mac, app.too_short
   for _ = 1, n do
     local p = receive(input)
     if p.length < ETHERNET then
@@ -170,16 +173,40 @@ local function to_next_hop(app, input, south, n, too_short)
   end
 end
 
---- The apps' push(): seek(app, ask); what comes from the south, to
---- from_south(app, link, north, south, n); and once the next hop is known, what goes
---- there. A packet that is no frame goes to too_short(app, p, south).
-function next_hop.push(app, ask, from_south, too_short)
+-- Messages end here.
+local function take(app, p, south)
+  if not app.is_message(p.data, p.length) then return false end
+  app:listen(p, south)
+  packet.free(p)
+  return true
+end
+
+-- Push what comes from the south, and once the next hop is known, what goes there.
+local function push(app, from_south)
   local input, output = app.input, app.output
-  next_hop.seek(app, ask)
+  next_hop.seek(app, app.ask)
   from_south(app, input.south, output.north, output.south, nreadable(input.south))
   if app.next_mac then
-    to_next_hop(app, input.north, output.south, nreadable(input.north), too_short)
+    to_next_hop(app, input.north, output.south, nreadable(input.north))
   end
+end
+
+--- Make `class` one of them. It has `protocol`, `shm`, and these functions:
+--- ask(app, south) sends a request; is_message(data, length) says if a frame from the
+--- south is one that listen(app, p, south) reads; too_short(app, p, south) takes what
+--- goes south and is no frame. `counted` names the messages that count() counts: two
+--- counters each.
+function next_hop.class(class, counted)
+  local from_south = loops.take_or_pass(take)
+  class.needs_packets, class.tick_seconds = true, 0.2
+  class.__index, class.reconfig_keeps = class, next_hop.kept
+  class.shm[class.protocol.counter] = {counter}
+  for _, name in ipairs(counted) do
+    class.shm[name .. "-bytes"], class.shm[name .. "-packets"] = {counter}, {counter}
+  end
+  function class:tick() next_hop.seek(self, self.ask) end
+  function class:push() push(self, from_south) end
+  return class
 end
 
 --- Count the packet under the name `what`.

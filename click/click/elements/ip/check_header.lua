@@ -164,28 +164,11 @@ local function check(p, offset, sum, is_bad, is_good, spare)
 end
 CheckIPHeader.check, CheckIPHeader.address_lists = check, address_lists
 
-function CheckIPHeader:process(p)
-  self.count = self.count + 1
-  local problem = check(p, self.offset, self.sum, self.is_bad, self.is_good, true)
-  if problem then
-    local q, o = checks.fail(self, p, problem)
-    return q, o
-  end
-  return p
-end
-
-function CheckIPHeader:make_process()
-  local offset, sum, is_bad, is_good = self.offset, self.sum, self.is_bad, self.is_good
-  local spare = self.noutputs == 2
-  return function (_, p)
-    local problem = check(p, offset, sum, is_bad, is_good, spare)
-    if problem then
-      local q, o = checks.fail(self, p, problem)
-      return q, o
-    end
-    return p
-  end
-end
+checks.examine_by(CheckIPHeader, function (e)
+  local offset, sum, is_bad, is_good = e.offset, e.sum, e.is_bad, e.is_good
+  local spare = e.noutputs == 2
+  return function (p) return check(p, offset, sum, is_bad, is_good, spare) end
+end)
 
 -- The same without the checksum.
 local CheckIPHeader2 = element.define{

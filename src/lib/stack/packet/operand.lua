@@ -3,7 +3,7 @@
 -- type of what is cast is known, so the test is gone from compiled code.
 
 local ffi = require("ffi")
-local twin = require("lib.stack.layout.slow_copy")
+local luajit = require("core.luajit")
 require("core.packet")
 
 local Packet = ffi.typeof("struct packet")
@@ -41,7 +41,7 @@ function operand.packet(value)
   return p
 end
 
---- The same for slow code (lib.stack.layout.slow_copy).
-operand.slow_packet = twin.of(operand.packet)
+--- The same for slow code (core.luajit).
+operand.slow_packet = luajit.copy(operand.packet)
 
 return operand
