@@ -8,14 +8,10 @@
 
 local C = require("core.native")
 local Click = require("apps.click.click").Click
+local files = require("core.lib.files")
 local workers = require("core.cpus.workers")
 
-local function contents(path)
-  local file = assert(io.open(path))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
+local function contents(path) return files.readfile(path, "*a") end
 
 -- Let packets pass until each CPU has had so many seconds; what they count then.
 local function go(seconds, cpus)

@@ -2,6 +2,7 @@
 -- Malformed packets. More of them: perigee run test/fuzz_click_packets.lua
 local click_packets = require("testing.fuzz.click_packets")
 local root = require("core.main").root
+local testing = require("testing.support")
 
 describe("Malformed packets #slow", function ()
   for _, name in ipairs{"router", "nat", "firewall"} do
@@ -32,10 +33,8 @@ describe("Malformed packets #slow", function ()
   end)
 
   it("would be missed if they weren't", function ()
-    local file = os.tmpname()
-    local opened = io.open(file, "w")
-    opened:write("FromDPDKDevice(0) -> keeper :: Paint(1) -> ToDPDKDevice(0)")
-    opened:close()
+    local file = testing.temporary(
+      "FromDPDKDevice(0) -> keeper :: Paint(1) -> ToDPDKDevice(0)")
     local Paint = require("click.registry").find("Paint")
     local process, make = Paint.process, rawget(Paint, "make_process")
     Paint.make_process, Paint.process = nil, function () return false end

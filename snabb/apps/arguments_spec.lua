@@ -3,14 +3,10 @@
 -- a checkout of Snabb, it must have each that the checkout's classes take.
 
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local main = require("core.main")
 
-local function contents(path)
-  local file = assert(io.open(path))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
+local function contents(path) return files.readfile(path, "*a") end
 
 -- The rows of the page's table: {class =, module =, honoured, refused and idle = sets}.
 local function rows()

@@ -59,10 +59,7 @@ describe("Lua's functions, for programs of Snabb's form #slow", function ()
 
   it("are LuaJIT's own without -p, but for those that both have", function ()
     if HAS_LUA52 then pending("its io.write returns true where it is compiled") end
-    local name = os.tmpname()
-    local file = assert(io.open(name, "w"))
-    file:write(PROGRAM)
-    file:close()
+    local name = testing.temporary(PROGRAM)
     local said = testing.perigee{"snsh", name, "lua", "lua51"}
     os.remove(name)
     assert.equal(table.concat(plain_lines{"lua", "lua51"}, "\n")

@@ -2,6 +2,7 @@
 local peer = require("lib.peer")
 local socket = require("posix.sys.socket")
 local sockets = require("lib.sockets")
+local testing = require("testing.support")
 local unistd = require("posix.unistd")
 
 -- As in proc(5); the columns between the state and the user are zeros.
@@ -13,10 +14,7 @@ local TABLE = "  sl  local_address rem_address   st ...\n"
 
 describe("the other end of a connection", function ()
   it("is a user's process", function ()
-    local path = os.tmpname()
-    local file = assert(io.open(path, "w"))
-    file:write(TABLE)
-    file:close()
+    local path = testing.temporary(TABLE)
     assert.equal(65534, peer.user({addr = "127.0.0.1", port = 0xd431}, path))
     assert.equal(0, peer.user({addr = "127.0.0.2", port = 0xd432}, path))
     assert.is_nil(peer.user({addr = "127.0.0.1", port = 0xd432}, path))

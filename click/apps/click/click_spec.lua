@@ -4,6 +4,7 @@ local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
 local engine = require("core.app")
 local packet = require("core.packet")
+local testing = require("testing.support")
 
 -- One packet a breath, and what comes back.
 local Feed = {}
@@ -109,10 +110,7 @@ describe("Click", function ()
   end)
 
   it("is read from a file", function ()
-    local path = os.tmpname()
-    local file = io.open(path, "w")
-    file:write("input\n  -> Strip(1)\n  -> output")
-    file:close()
+    local path = testing.temporary("input\n  -> Strip(1)\n  -> output")
     engine.configure(graph{file = path})
     assert.equal("bc", send("abc"))
     os.remove(path)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
+local testing = require("testing.support")
 
 -- How many packets are received from that device before these are sent, as the element
 -- and the Port app say.
@@ -39,10 +40,8 @@ describe("click.devices.device", function ()
   end)
 
   it("has no more of files than the smallest queue has room for", function ()
-    local file = os.tmpname()
-    local handle = io.open(file, "w")
-    handle:write("\xd4\xc3\xb2\xa1\2\0\4\0", ("\0"):rep(8), "\0\0\1\0\1\0\0\0")
-    handle:close()
+    local file = testing.temporary("\xd4\xc3\xb2\xa1\2\0\4\0" .. ("\0"):rep(8)
+      .. "\0\0\1\0\1\0\0\0")
     local function burst(text, device)
       local r = assert(click.router((text:gsub("FILE", "pcap:rx=" .. file))))
       local port = r.devices.by_text[device or "pcap:rx=" .. file]:argument(1)

@@ -1,14 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 local archive = require("click.language.archive")
 local errors = require("click.errors")
+local files = require("core.lib.files")
 local language = require("click.language")
 
-local function run(command)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read("*a")
-  pipe:close()
-  return text
-end
+local function run(command) return files.readcmd(command, "*a") end
 
 describe("click.language.archive", function ()
   local members = {{name = "config", data = "A :: B;"}, {name = "a", data = ""},

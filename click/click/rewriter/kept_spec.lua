@@ -5,8 +5,8 @@ local C = require("core.declare")("net/keep/keep.h")
 local dumps = require("testing.click_dumps")
 local ffi = require("ffi")
 local keep = require("net.keep.keep")
+local outliving = require("testing.kept")
 local random = require("testing.fuzz.random")
-local shm_root = require("testing.shm_root")
 local stderr = require("testing.stderr")
 
 local FIELDS = "src sport dst dport proto"
@@ -28,25 +28,13 @@ local function kept(unit)
   keep.records(item)
 end
 
--- As if the process ended, and another one began.
-local function again()
-  keep.leave()
-  keep.use("spec")
-end
+local again = outliving.again
 
 local function path() return keep.folder("spec") .. "/nat" end
 
 describe("Flows that outlive the process", function ()
-  before_each(function ()
-    shm_root.make()
-    stderr.keep()
-    keep.use("spec")
-  end)
-  after_each(function ()
-    keep.leave()
-    stderr.leave()
-    shm_root.remove()
-  end)
+  before_each(outliving.set_up)
+  after_each(outliving.tear_down)
 
   local OUT = "1.0.0.%d 7 2.0.0.2 80 %s"
 

@@ -184,10 +184,7 @@ echo
   end)
 
   it("is read from a file, packed or not", function ()
-    local name = os.tmpname()
-    local file = io.open(name, "w")
-    file:write("one\r\ntwo\n")
-    file:close()
+    local name = require("testing.support").temporary("one\r\ntwo\n")
     for _, suffix in ipairs{"", ".gz"} do
       if suffix == ".gz" then os.execute("gzip -f " .. name) end
       local lines = Lines.open(name .. suffix)

@@ -26,10 +26,7 @@ end
 
 -- What the shell prints for these lines, and its exit status.
 local function type_in(text)
-  local name = os.tmpname()
-  local file = assert(io.open(name, "w"))
-  file:write(text)
-  file:close()
+  local name = testing.temporary(text)
   local perigee = assert(unistd.readlink("/proc/self/exe"))
   local pipe = io.popen(("timeout 60 %s snsh <%s 2>&1; echo $?"):format(perigee, name))
   local said = pipe:read("*a")

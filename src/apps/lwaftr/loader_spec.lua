@@ -3,12 +3,10 @@
 local C = require("core.native")
 local frames = require("testing.lwaftr_frames")
 local loader = require("apps.lwaftr.loader")
+local testing = require("testing.support")
 
 local function file(text)
-  local path = os.tmpname()
-  local f = assert(io.open(path, "w"))
-  f:write(text)
-  f:close()
+  local path = testing.temporary(text)
   return path
 end
 

@@ -17,11 +17,8 @@ local testing = require("testing.support")
 
 local Port = port.Port
 local send = testing.send
-local Idle = ports.Idle
-local capture = ports.capture
-local configure = ports.configure
-local frames = ports.frames
-local printed_report = ports.printed_report
+local Idle, capture, configure = ports.Idle, ports.capture, ports.configure
+local frames, printed_report = ports.frames, ports.printed_report
 local refused = ports.refused
 
 after_each(ports.clean_up)

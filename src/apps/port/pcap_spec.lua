@@ -12,12 +12,8 @@ local testing = require("testing.support")
 
 local Port = port.Port
 local send, take = testing.send, testing.take
-local Idle = ports.Idle
-local captured = ports.captured
-local capture = ports.capture
-local configure = ports.configure
-local frames = ports.frames
-local little = ports.little
+local Idle, captured, capture = ports.Idle, ports.captured, ports.capture
+local configure, frames, little = ports.configure, ports.frames, ports.little
 
 after_each(ports.clean_up)
 

@@ -11,9 +11,7 @@ local testing = require("testing.support")
 
 local Port = port.Port
 local send, take = testing.send, testing.take
-local Idle = ports.Idle
-local configure = ports.configure
-local frames = ports.frames
+local Idle, configure, frames = ports.Idle, ports.configure, ports.frames
 local refused = ports.refused
 
 after_each(ports.clean_up)

@@ -3,6 +3,7 @@
 -- veth interfaces where it needs one, and with the null port for a card.
 
 local process = require("core.lib.process")
+local testing = require("testing.support")
 local unistd = require("posix.unistd")
 local main = require("core.main")
 
@@ -23,10 +24,7 @@ local SETUP = "unshare -n -m sh -c 'mount -t sysfs sysfs /sys"
   .. " && ip link set veth0 up && ip link set veth1 up && exec %s'"
 
 local function run(folder, in_namespace)
-  local script = os.tmpname()
-  local file = assert(io.open(script, "w"))
-  file:write(example(folder))
-  file:close()
+  local script = testing.temporary(example(folder))
   local perigee = assert(unistd.readlink("/proc/self/exe"))
   local command = ("%s --port 0000:01:00.0=null --eal --vdev=net_null0 run %s")
     :format(perigee, script)

@@ -29,15 +29,8 @@ end
 
 describe("An app that failed", function ()
   local before, said
-  before_each(function ()
-    packet.free(packet.allocate())
-    before, said = held(), failing.listen()
-  end)
-  after_each(function ()
-    failing.stop_listening()
-    engine.fuse = true
-    engine.configure(config.new())
-  end)
+  before_each(function () before, said = failing.set_up() end)
+  after_each(failing.tear_down)
 
   it("may have freed the packet it was given", function ()
     run(class{process = function (_, p)

@@ -26,15 +26,8 @@ end
 
 describe("After an error, an app", function ()
   local before, said
-  before_each(function ()
-    packet.free(packet.allocate())
-    before, said = held(), failing.listen()
-  end)
-  after_each(function ()
-    failing.stop_listening()
-    engine.fuse, engine.on_error = true, "stop"
-    engine.configure(config.new())
-  end)
+  before_each(function () before, said = failing.set_up() end)
+  after_each(failing.tear_down)
 
   -- A bulk app loses the whole burst with an error.
   for form, lost in pairs{process = 1, process_burst = 3, push = false} do

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Regions over reconfigurations: packets, order and counters go on.
 
-local config = require("core.config")
 local counter = require("core.counter")
 local drops = require("core.fuse.drops")
 local engine = require("core.app")
@@ -18,10 +17,7 @@ local Idle, Pass = regions.Idle, regions.Pass
 local OUT = "a2.output -> out.input"
 
 describe("a region", function ()
-  after_each(function ()
-    engine.fuse = true
-    engine.configure(config.new())
-  end)
+  after_each(regions.tear_down)
 
   describe("over reconfigurations", function ()
     local function two(extra)

@@ -19,10 +19,7 @@ local Pass = regions.Pass
 local OUT = "a2.output -> out.input"
 
 describe("a region", function ()
-  after_each(function ()
-    engine.fuse = true
-    engine.configure(config.new())
-  end)
+  after_each(regions.tear_down)
 
   describe("of any shape", function ()
     -- Everything gets through, and is counted on each link.

@@ -2,6 +2,7 @@
 -- Payloads as text, in hexadecimal, and from files.
 
 local payload = require("lib.traffic.payload")
+local testing = require("testing.support")
 
 describe("lib.traffic.payload", function ()
   it("takes text, hexadecimal digits, and files", function ()
@@ -9,10 +10,7 @@ describe("lib.traffic.payload", function ()
     assert.equal("hex:00", payload.parse("text:hex:00"))
     assert.equal("\202\254\1", payload.parse("hex:cafe01"))
     assert.equal("\202\254\1", payload.parse("hex:CA:fe 01"))
-    local name = os.tmpname()
-    local file = assert(io.open(name, "wb"))
-    file:write("\0\1\nx")
-    file:close()
+    local name = testing.temporary("\0\1\nx")
     assert.equal("\0\1\nx", payload.parse("file:" .. name))
     os.remove(name)
   end)

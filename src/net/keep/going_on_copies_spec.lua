@@ -16,15 +16,8 @@ local find, add = numbers.find, numbers.add
 local filled, files = numbers.filled, numbers.files
 
 describe("Going on with what copies had", function ()
-  local few = going_on.FEW
-  before_each(function ()
-    kept.set_up()
-    going_on.FEW = 0
-  end)
-  after_each(function ()
-    going_on.FEW = few
-    kept.tear_down()
-  end)
+  before_each(function () kept.set_up(0) end)
+  after_each(kept.tear_down)
 
   -- A copy's table, with an item of the family that starts when begin() is called.
   local function copy(number)

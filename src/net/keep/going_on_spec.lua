@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
 local ffi = require("ffi")
-local going_on = require("net.keep.going_on")
 local keep = require("net.keep.keep")
 local kept = require("testing.kept")
 local kept_numbers = require("testing.kept_numbers")
@@ -18,15 +17,8 @@ local function finish()
 end
 
 describe("Going on while packets flow", function ()
-  local few = going_on.FEW
-  before_each(function ()
-    kept.set_up()
-    going_on.FEW = 0
-  end)
-  after_each(function ()
-    going_on.FEW = few
-    kept.tear_down()
-  end)
+  before_each(function () kept.set_up(0) end)
+  after_each(kept.tear_down)
 
   it("finds each record at once, and takes the others over in steps", function ()
     filled()

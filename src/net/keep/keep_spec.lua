@@ -4,7 +4,7 @@ local ffi = require("ffi")
 local fcntl = require("posix.fcntl")
 local flow = require("net.flow.flow")
 local keep = require("net.keep.keep")
-local shm_root = require("testing.shm_root")
+local kept = require("testing.kept")
 local stat = require("posix.sys.stat")
 local stderr = require("testing.stderr")
 local unistd = require("posix.unistd")
@@ -37,11 +37,7 @@ local function add(t, key, value, now)
   return number
 end
 
--- As if the process ended, and another one began.
-local function again()
-  keep.leave()
-  keep.use("spec")
-end
+local again = kept.again
 
 local function path() return keep.folder("spec") .. "/a%2Ftable" end
 
@@ -53,16 +49,8 @@ local function change(at, bytes)
 end
 
 describe("net.keep", function ()
-  before_each(function ()
-    shm_root.make()
-    stderr.keep()
-    keep.use("spec")
-  end)
-  after_each(function ()
-    keep.leave()
-    stderr.leave()
-    shm_root.remove()
-  end)
+  before_each(kept.set_up)
+  after_each(kept.tear_down)
 
   it("goes on with records, the one that goes first in front", function ()
     local t, item, seen = new()

@@ -7,12 +7,10 @@ local failure = require("core.failure")
 local options = require("program.generate.options")
 local report = require("program.generate.report")
 local streams = require("program.generate.streams")
+local testing = require("testing.support")
 
 local function script(code)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(code)
-  file:close()
+  local path = testing.temporary(code)
   return path
 end
 

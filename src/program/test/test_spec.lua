@@ -178,12 +178,9 @@ describe("test", function ()
   end)
 
   it("says what to install where there is no busted", function ()
-    local name = os.tmpname()
-    local file = assert(io.open(name, "w"))
-    file:write([[
+    local name = testing.temporary([[
       package.preload["busted.runner"] = function () error("there is none:", 0) end
       require("program.test.test").run{}]])
-    file:close()
     local said, status = testing.perigee{"run", name}
     os.remove(name)
     assert.matches("perigee: specs need busted, which can't be loaded "

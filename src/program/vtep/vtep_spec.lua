@@ -3,7 +3,9 @@
 
 local arguments = require("program.vtep.arguments")
 local cli = require("lib.cli")
+local files = require("core.lib.files")
 local failure = require("core.failure")
+local testing = require("testing.support")
 
 local function options(...)
   return arguments.options(cli.parse(arguments.parser(), {...}))
@@ -41,20 +43,16 @@ describe("program.vtep", function ()
   end)
 
   it("reads a file, and lets the command line go before it", function ()
-    local name = os.tmpname()
-    local file = assert(io.open(name, "w"))
-    file:write([[return {address = "192.0.2.1/24", mtu = 9000, vnis = {[7] = 3},
+    local name = testing.temporary([[
+      return {address = "192.0.2.1/24", mtu = 9000, vnis = {[7] = 3},
       remotes = {"192.0.2.2"}}]])
-    file:close()
     local o = options("--config", name, "--mtu", "1400", "--remote", "192.0.2.3")
     assert.same({"192.0.2.1/24", 1400, {[7] = 3}}, {o.address, o.mtu, o.vnis})
     assert.same({"192.0.2.2", {address = "192.0.2.3"}}, o.remotes)
     for code, complaint in pairs{["return 5"] = "doesn't return a table",
                                  ["return os.exit()"] = "attempt to index global 'os'",
                                  ["return {"] = "can't be read"} do
-      file = assert(io.open(name, "w"))
-      file:write(code)
-      file:close()
+      files.writefile(name, code)
       local ok, err = pcall(options, "--config", name)
       assert.is_false(ok)
       assert.matches(complaint, tostring(err), 1, true)
@@ -65,10 +63,7 @@ describe("program.vtep", function ()
   -- What is said of a file with this text (bytes), on one line with the file's name;
   -- nil if nothing is.
   local function complaint(text)
-    local name = os.tmpname()
-    local file = assert(io.open(name, "wb"))
-    file:write(text)
-    file:close()
+    local name = testing.temporary(text)
     local parsed = cli.parse(arguments.parser(), {"--config", name})
     local ok, err = pcall(function ()
       arguments.check(arguments.options(parsed), parsed)
@@ -201,10 +196,7 @@ describe("program.vtep", function ()
   end)
 
   it("tells when a mistake may be the command line's", function ()
-    local name = os.tmpname()
-    local file = assert(io.open(name, "w"))
-    file:write(file_with())
-    file:close()
+    local name = testing.temporary(file_with())
     local parsed = cli.parse(arguments.parser(), {"--config", name, "--mtu", "5"})
     local ok, err = pcall(arguments.check, arguments.options(parsed), parsed)
     os.remove(name)

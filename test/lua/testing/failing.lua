@@ -5,7 +5,9 @@
 local config = require("core.config")
 local engine = require("core.app")
 local link = require("core.link")
+local packet = require("core.packet")
 local regions = require("testing.regions")
+local texts = require("testing.texts")
 
 local failing = {}
 
@@ -74,5 +76,18 @@ end
 
 --- No more.
 function failing.stop_listening() rawset(io, "stderr", stderr) end
+
+--- Before each test: how many packets are held, and what listen() returns.
+function failing.set_up()
+  packet.free(packet.allocate())
+  return texts.held(), failing.listen()
+end
+
+--- After each test.
+function failing.tear_down()
+  failing.stop_listening()
+  engine.fuse, engine.on_error = true, "stop"
+  engine.configure(config.new())
+end
 
 return failing

@@ -4,6 +4,8 @@
 
 require("core.declare")("net/keep/keep.h")
 local ffi = require("ffi")
+local files = require("core.lib.files")
+local going_on = require("net.keep.going_on")
 local keep = require("net.keep.keep")
 local random = require("testing.fuzz.random")
 local shm_root = require("testing.shm_root")
@@ -19,8 +21,11 @@ local RECORDS = 64 -- that are changed, the first of a file
 --- Mutants of each kind of record: PERIGEE_LONG=1 has more.
 M.MUTANTS = os.getenv("PERIGEE_LONG") and 100000 or 200
 
---- Before each test.
-function M.set_up()
+local few = going_on.FEW
+
+--- Before each test. `most` records may be taken over at once (going_on.FEW).
+function M.set_up(most)
+  going_on.FEW = type(most) == "number" and most or few
   shm_root.make()
   stderr.keep()
   keep.use(NAME)
@@ -28,6 +33,7 @@ end
 
 --- After each test.
 function M.tear_down()
+  going_on.FEW = few
   keep.leave()
   stderr.leave()
   shm_root.remove()
@@ -46,12 +52,7 @@ function M.path(of)
   end)))
 end
 
-local function read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
+local function read(path) return files.readfile(path, "*a") end
 
 local function header_of(text)
   return ffi.cast("const struct keep_header *", ffi.cast("const char *", text))

@@ -67,4 +67,10 @@ function regions.chain(n, kind, apps, links)
   return apps, links
 end
 
+--- After each test.
+function regions.tear_down()
+  engine.fuse = true
+  engine.configure(config.new())
+end
+
 return regions

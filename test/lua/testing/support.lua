@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local files = require("core.lib.files")
 local health = require("core.watch.health")
 local link = require("core.link")
 local packet = require("core.packet")
@@ -34,12 +35,16 @@ function testing.perigee(arguments)
   return said, tonumber(status)
 end
 
+--- The name of a new file that holds the text; to be removed.
+function testing.temporary(text)
+  local name = os.tmpname()
+  files.writefile(name, text)
+  return name
+end
+
 --- The same of `perigee OPTIONS run FILE ARGUMENTS`, where FILE holds `code`.
 function testing.script(code, options, arguments)
-  local name = os.tmpname()
-  local file = assert(io.open(name, "w"))
-  file:write(code)
-  file:close()
+  local name = testing.temporary(code)
   local words = {"-p", testing.folder}
   for _, word in ipairs(options or {}) do words[#words + 1] = word end
   words[#words + 1] = "run"

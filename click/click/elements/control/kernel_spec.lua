@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
+local files = require("core.lib.files")
 local handlers = require("click.router.handlers")
 local stat = require("posix.sys.stat")
 
@@ -9,12 +10,7 @@ local function put(path, text)
   file:close()
 end
 
-local function get(path)
-  local file = assert(io.open(path))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
+local function get(path) return files.readfile(path, "*a") end
 
 describe("what reaches into the kernel", function ()
   local folder

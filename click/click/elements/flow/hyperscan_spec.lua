@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
+local testing = require("testing.support")
 
 local FIELDS = "timestamp src sport dst dport proto payload"
 
@@ -71,10 +72,7 @@ describe("FlowHyperScan", function ()
   end)
 
   it("takes expressions from a file", function ()
-    local name = os.tmpname()
-    local file = assert(io.open(name, "w"))
-    file:write("nothing\n\nt{2}\n")
-    file:close()
+    local name = testing.temporary("nothing\n\nt{2}\n")
     assert.same({1, 5, 0}, {scan("FILE " .. name, SPLIT)})
     os.remove(name)
   end)
