@@ -297,9 +297,15 @@ def test_prints_into_files(tmp_path):
 def test_a_script_says_that_a_disk_is_full(tmp_path):
     result = run(PERIGEE, "click", "-e",
                  "Script(print >/dev/full 'x', print >there 'on', stop)", cwd=tmp_path)
-    assert result.stderr == ("While executing 'Script@1':\n"
+    assert result.stderr == ("While executing 'Script@1 :: Script':\n"
                              "  can't write: No space left on device\n")
     assert (tmp_path / "there").read_text() == "on\n"
+
+
+def test_a_script_says_where_its_first_wait_is_wrong():
+    result = perigee("click", "-e", "Script(wait x, print 4); Script(wait 0.1, stop)")
+    assert result.stderr == ("config:1: While initializing 'Script@1 :: Script':\n"
+                             "  syntax error at 'wait'\n")
 
 
 @pytest.mark.parametrize("where", ["copies", "threads"])

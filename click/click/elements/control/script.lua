@@ -5,6 +5,7 @@
 local element = require("click.element")
 local errors = require("click.errors")
 local functions = require("click.script.functions")
+local hookup = require("click.router.hookup")
 local machine = require("click.script.machine")
 local numbers = require("click.script.numbers")
 local program = require("click.script.program")
@@ -104,7 +105,7 @@ end
 -- Running ---------------------------------------------------------------------------
 
 local function heading(self, reporter)
-  return reporter:context("While executing '%s':", self.name)
+  return reporter:context("While executing '%s':", hookup.declaration(self))
 end
 
 -- Ask for the signals again, once the script has come to its end.
@@ -132,7 +133,8 @@ end
 
 function Script:initialize()
   self.timer = self.router:timer(function () on_timer(self) end)
-  local reporter = errors.to_stderr()
+  local reporter = errors.to_stderr():at(self.landmark):context(
+    "While initializing '%s':", hookup.declaration(self))
   machine.set_initial(self, reporter)
   local first = self.instructions[1]
   if self.kind == "signal" then

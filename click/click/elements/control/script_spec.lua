@@ -189,7 +189,7 @@ describe("Script", function ()
     run("print $(nothing), print nothing, write s.goto nowhere, print $?, "
       .. "goto x maybe, label x, wait for me")
     assert.equal("$(nothing)-22\n", table.concat(printed))
-    assert.same({"While executing 's':", "  no 'nothing' read handler",
+    assert.same({"While executing 's :: Script':", "  no 'nothing' read handler",
       "  no 'nothing' read handler", "  While calling 's.goto nowhere':",
       "    jump to nonexistent label", "  bad condition 'maybe'",
       "  syntax error at 'wait'"}, said)
