@@ -194,12 +194,24 @@ function going_on.put_aside(item, folder, is_new)
   return job
 end
 
+--- The item has all that was put aside, and a file of its own now: that isn't needed
+--- any more.
+function going_on.let_go(item, folder)
+  for _, of in ipairs(formers_of(folder, item.of)) do remove(folder, of) end
+  if item.family then family.finish(folder, item, files.file_of) end
+end
+
 --- Go on with what is there of the item, under the `name` in its folder; `job` is what
 --- put_aside() has returned, `others` what open_others() has. `consume`: the item has a
---- file, so what was put aside isn't needed any more.
+--- file, so what was put aside isn't needed any more. job.taken: it was used before, by
+--- an item of that name that had no file, which this one takes the place of.
 function going_on.begin(job, others, item, name, folder, consume)
   job.item, job.name, job.folder, job.waiting = item, name, folder, {}
   job.consume = consume
+  if job.taken then
+    if consume then going_on.let_go(item, folder) end
+    return end_job(job)
+  end
   if job.problem then former.refuse(job, job.problem) end
   local all = formers_of(folder, item.of)
   for _, of in ipairs(all) do

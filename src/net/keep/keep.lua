@@ -32,6 +32,7 @@ local keep = {}
 local PATIENCE_S, PAUSE_S = 2, 0.01 -- for one that is just being killed
 local OWN, OWN_FILE = 448, 384 -- rwx------, rw-------
 local LONGEST_NAME = 64
+local RETRY_S = 1 -- between attempts where there was no room
 local HINTS = going_on.HINTS
 
 --- Files: net.keep.files. PASS, counts: net.keep.former.
@@ -44,6 +45,8 @@ keep.PASS, keep.TWICE, keep.counts = former.PASS, former.TWICE, former.counts
 
 local name, lock -- of this process
 local live = {} -- whose records are in files that this engine has begun
+local unkept = {} -- items whose records have no file, by `of`
+local retries = {} -- looks now and then whether they can have one
 
 --- The name under which this process keeps its state, or nil.
 function keep.name() return name end
@@ -142,7 +145,7 @@ end
 function keep.leave()
   going_on.stop()
   if lock then unistd.close(lock) end
-  name, lock, live = nil, nil, {}
+  name, lock, live, unkept = nil, nil, {}, {}
 end
 
 -- Call write(fd) with a new file, which then takes the place of `path`. Why it doesn't.
@@ -185,6 +188,39 @@ local function begin_hints(item, inode)
   end)
 end
 
+-- The records lie in a file from now on; or why not.
+local function begin(item)
+  local path = ("%s/%s"):format(keep.folder(name), keep.file_of(item.of))
+  local problem, inode = begin_file(item, path)
+  if problem then return problem end
+  begin_hints(item, inode)
+  live[item.of] = true
+end
+
+-- They can't, now: go on trying. What the process before this one had stays until then.
+local function put_off(item, problem)
+  unkept[item.of] = item
+  log.warning("--keep %s: the state of %s isn't kept: %s; tried again each second",
+    name, item.of, problem)
+  retries.patience, retries.due = RETRY_S, C.pg_monotonic() + RETRY_S
+  if retries.is_in then return end
+  retries.is_in = true
+  outside.let_in(retries)
+end
+
+function retries.tend()
+  if not retries.patience or C.pg_monotonic() < retries.due then return end
+  retries.due = C.pg_monotonic() + RETRY_S
+  for of, item in pairs(unkept) do
+    if not begin(item) then
+      unkept[of] = nil
+      going_on.let_go(item, keep.folder(name))
+      log.info("--keep %s: the state of %s is kept from now on", name, of)
+    end
+  end
+  if not next(unkept) then retries.patience = nil end
+end
+
 local LONGEST_OF = 255
 
 --- Keep these records from now on, after going on with those that are there, unless
@@ -204,7 +240,8 @@ local LONGEST_OF = 255
 --- restore, or what begin() returns behind its function. Of what has
 --- copies also family, copies and moves (net.keep.family): a copy gets the records that
 --- other copies have left, those for which own() is true. Without --keep this does
---- nothing. What can't be kept is told, and the program goes on.
+--- nothing. What can't be kept (memory is full) is tried again each second, and the
+--- program goes on.
 function keep.records(item)
   if not name then return end
   if standby.turn.waits() then return standby.turn.after(keep.records, item) end
@@ -213,18 +250,14 @@ function keep.records(item)
       item.of, LONGEST_OF)
     return
   end
-  local folder, is_new = keep.folder(name), not live[item.of]
-  local path = ("%s/%s"):format(folder, keep.file_of(item.of))
+  local folder, taken = keep.folder(name), unkept[item.of] ~= nil
+  local is_new = not (live[item.of] or taken)
   local others = item.family and (is_new or going_on.is_partial(item.of))
     and going_on.open_others(item, folder) or {}
   local job = going_on.put_aside(item, folder, is_new)
-  local problem, inode = begin_file(item, path)
-  if problem then
-    log.warning("--keep %s: the state of %s isn't kept: %s", name, item.of, problem)
-  else
-    begin_hints(item, inode)
-    live[item.of] = true
-  end
+  job.taken, unkept[item.of] = taken, nil
+  local problem = begin(item)
+  if problem then put_off(item, problem) end
   going_on.begin(job, others, item, name, folder, not problem)
 end
 
