@@ -12,19 +12,25 @@ local file_lock = require("core.lib.file_lock")
 local owner = {}
 
 local MARK = "/.owner"
-local START = 20 -- field 22 of /proc/PID/stat (proc(5)), behind the command's name
+-- Fields of /proc/PID/stat (proc(5)) behind the command's name: 3, 9 and 22.
+local STATE, FLAGS, START = 1, 7, 20
+local EXITING = 4 -- PF_EXITING, <linux/sched.h>
+local ENDED = {Z = true, X = true}
 
 -- When the process began, in ticks since the machine did, as text; nil if /proc doesn't
--- tell. Its name may have spaces and parentheses.
+-- tell; "" if it has ended, but its parent has not asked how, or if it is ending: the
+-- kernel closes what it had open. Its name may have spaces and parentheses.
 local function start_of(pid)
   local file = io.open(("/proc/%s/stat"):format(pid))
   local text = file and file:read("*a")
   if file then file:close() end
-  local n = 0
+  local words = {}
   for word in ((text or ""):match("^.*%)(.*)$") or ""):gmatch("%S+") do
-    n = n + 1
-    if n == START then return word end
+    table.insert(words, word)
   end
+  local ended = ENDED[words[STATE]]
+    or bit.band(tonumber(words[FLAGS]) or 0, EXITING) ~= 0
+  return ended and "" or words[START]
 end
 
 local myself -- of this process; a fork has its own
@@ -87,10 +93,11 @@ local function start_here(pid)
 end
 
 --- The process `pid` of this pid namespace as a text, NAMESPACE/PID/START, which no
---- other process has later; nil if it has ended, or /proc doesn't tell.
+--- other process has later; nil if it has ended or is ending, or /proc doesn't tell.
 function owner.name_of(pid)
   local start = start_here(pid)
-  return start and ("%s/%d/%s"):format(owner.myself().namespace, pid, start)
+  if not start or start == "" then return nil end
+  return ("%s/%d/%s"):format(owner.myself().namespace, pid, start)
 end
 
 --- The process of which name_of() gave that text, a number, if it runs, in this pid

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local owner = require("core.shm.owner")
+local shm_root = require("testing.shm_root")
+local signal = require("posix.signal")
 local unistd = require("posix.unistd")
 local wait = require("posix.sys.wait")
 
@@ -26,4 +28,33 @@ describe("core.shm.owner", function ()
       assert.is_nil(owner.named(text))
     end
   end)
+
+  -- A process that was killed, and whose parent hasn't asked how it ended.
+  local function killed(folder)
+    local pid = assert(unistd.fork())
+    if pid == 0 then while true do unistd.sleep(60) end end
+    local name = owner.name_of(pid)
+    assert(unistd.link(name, folder .. "/.owner", true))
+    assert.equal(pid, owner.named(name))
+    assert.is_false(owner.is_gone(folder, pid))
+    signal.kill(pid, signal.SIGKILL)
+    local state
+    repeat
+      local file = assert(io.open(("/proc/%d/stat"):format(pid)))
+      state = file:read("*a"):match("%) (%a)")
+      file:close()
+    until state == "Z"
+    return pid, name
+  end
+
+  it("knows that a process that was killed has ended before it was waited for",
+    function ()
+      local folder = shm_root.make()
+      local pid, name = killed(folder)
+      local gone, named, again = owner.is_gone(folder, pid), owner.named(name),
+        owner.name_of(pid)
+      wait.wait(pid)
+      shm_root.remove()
+      assert.same({true}, {gone, named, again})
+    end)
 end)
