@@ -4,10 +4,11 @@ applied whole, and one sentence says that other programs don't see all counters.
 
 import os
 import re
+import signal
 
 import pytest
 
-from helpers.command import PERIGEE, run
+from helpers.command import PERIGEE, run, running
 from helpers.report import account
 
 PROGRAM = """
@@ -104,6 +105,36 @@ def test_no_room_for_kept_records_is_told(tmp_path):
     assert result.stderr.count(
         "--keep t: there is no room for more records (No space left on device): new ones "
         "are refused, as by a full table") == 1, result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system: wants root")
+def test_an_upgrade_without_room_is_refused_at_once(tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    environment = {**os.environ, "SNABB_SHM_ROOT": f"{small}/shm"}
+    with running("unshare", "--mount", "sh", "-c",
+                 f'mount -t tmpfs -o size=4m tmpfs {small} && exec "$@"', "sh", PERIGEE,
+                 "--keep", "x", "click", "-e", "RatedSource(RATE 10) -> Discard",
+                 env=environment) as old:
+        old.wait_for_engine()
+
+        def there(*words):
+            return run("nsenter", "-m", "-t", old.pid, *words, env=environment)
+        there("sh", "-c", f"cat /dev/zero >{small}/more")
+        refused = there(PERIGEE, "upgrade", "x")
+        assert refused.returncode == 1, refused
+        assert re.search(rf"^perigee: upgrade x: the file system of {small}/shm/\S+ has room "
+                         r"for \d+ kB more, and another process may need \d+ kB, until the old "
+                         rf"one ends: make room there; process {old.pid} runs on$",
+                         refused.stderr, re.M), refused
+        there("sh", "-c", f"rm {small}/more")
+        done = there(PERIGEE, "upgrade", "x")
+        assert done.returncode == 0, done.stderr
+        assert old.process.wait(60) == 0, old.read()
+        old.read()
+        assert old.said.count("stands by") == 1, old.said  # there was no other one
+        new = re.search(r"process (\d+) has taken over", done.stderr)[1]
+        os.kill(int(new), signal.SIGTERM)
 
 
 # Takes as many of the process's mappings as there may be (vm.max_map_count), but for a few.

@@ -18,6 +18,7 @@ local other = require("program.upgrade.other")
 local owner = require("core.shm.owner")
 local patience = require("core.lib.patience")
 local previous = require("program.upgrade.previous")
+local room = require("program.upgrade.room")
 local signal = require("posix.signal")
 local standby = require("net.keep.standby")
 local stat = require("posix.sys.stat")
@@ -80,6 +81,9 @@ end
 -- id; the old one runs on if that fails.
 local function start(o, guard)
   C.pg_catch_signals() -- the new process isn't left behind
+  local old = instance_of(o.old)
+  room.check({keep.folder(o.name), old and old.directory}, "upgrade " .. o.name,
+    ("process %d runs on"):format(o.old))
   local new = other.start(o.command, o.place)
   guard:say(new)
   local ready, why = wait_for(new, o.seconds, function ()
