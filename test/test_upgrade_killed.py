@@ -29,6 +29,12 @@ def children(process):
     return [int(pid) for pid in path.read_text().split()]
 
 
+def begun(process):
+    """Its children that run what they were started for."""
+    return [pid for pid in children(process)
+            if b"\0click\0" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
 def in_charge(env):
     """Who runs, but for those that stand by."""
     said = run(PERIGEE, "ps", env=env).stdout
@@ -78,7 +84,7 @@ def test_the_command_is_killed_as_the_old_one_ends(environment):  # noqa: F811
 def test_the_command_is_killed_before_the_new_one_is_ready(environment):  # noqa: F811
     with old_one(environment) as old:
         with running(PERIGEE, "upgrade", "x", env=environment) as upgrading:
-            [new] = wait_until(lambda: children(upgrading), "the new process")
+            [new] = wait_until(lambda: begun(upgrading), "the new process")
             upgrading.process.kill()
             upgrading.wait_for("its command was killed")
         wait_until(lambda: not pathlib.Path("/proc", str(new)).exists(), "its end")
@@ -91,7 +97,7 @@ def test_the_command_and_the_old_one_are_killed(environment):  # noqa: F811
     """Before the new one is ready: it takes over all the same."""
     with old_one(environment) as old:
         with running(PERIGEE, "upgrade", "x", env=environment) as upgrading:
-            [new] = wait_until(lambda: children(upgrading), "the new process")
+            [new] = wait_until(lambda: begun(upgrading), "the new process")
             upgrading.process.kill()
             old.process.kill()
             upgrading.wait_for("its command was killed")

@@ -84,8 +84,7 @@ local function start(o, guard)
   local old = instance_of(o.old)
   room.check({keep.folder(o.name), old and old.directory}, "upgrade " .. o.name,
     ("process %d runs on"):format(o.old))
-  local new = other.start(o.command, o.place)
-  guard:say(new)
+  local new = other.start(o.command, o.place, function (pid) guard:say(pid) end)
   local ready, why = wait_for(new, o.seconds, function ()
     return stands_by(new, o.name) or standby.holder(o.lock) == new
   end, true)

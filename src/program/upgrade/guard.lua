@@ -4,8 +4,8 @@
 -- else has the other end.
 
 local failure = require("core.failure")
-local fcntl = require("posix.fcntl")
 local log = require("core.lib.log")
+local new_pipe = require("program.upgrade.pipe").new
 local poll = require("posix.poll").rpoll
 local unistd = require("posix.unistd")
 local wait = require("posix.sys.wait")
@@ -35,13 +35,6 @@ end
 --- What the command says last.
 Guard.DONE = "done"
 
-local function private_pipe()
-  local from, to = unistd.pipe()
-  if not from then failure.raise("can't make a pipe: %s", to) end
-  for _, fd in ipairs{from, to} do fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC) end
-  return from, to
-end
-
 -- In a session of its own: Ctrl-C is for the command. It is nobody's child, so that it
 -- needn't be waited for.
 local function be_guard(pipe, ends, go_on)
@@ -57,8 +50,8 @@ end
 --- of the texts that say() was given.
 function Guard.begin(go_on)
   io.stdout:flush()
-  local pipe, said = private_pipe()
-  local ended, ends = private_pipe()
+  local pipe, said = new_pipe("can't make a pipe")
+  local ended, ends = new_pipe("can't make a pipe")
   local pid, reason = unistd.fork()
   if not pid then failure.raise("no process can be started: %s", reason) end
   if pid == 0 then

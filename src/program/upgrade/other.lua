@@ -7,6 +7,7 @@ local errno = require("posix.errno")
 local failure = require("core.failure")
 local fcntl = require("posix.fcntl")
 local ffi = require("ffi")
+local new_pipe = require("program.upgrade.pipe").new
 local owner = require("core.shm.owner")
 local process = require("core.lib.process")
 local stdlib = require("posix.stdlib")
@@ -135,13 +136,33 @@ local function run(command, place)
   failure.raise("can't run %s: %s", command.exe, reason)
 end
 
+-- The other end has said "go" (true), or was closed without: its process has ended.
+local function is_to_go(pipe)
+  local said, _, code
+  repeat
+    said, _, code = unistd.read(pipe, 1)
+  until said or code ~= errno.EINTR
+  unistd.close(pipe)
+  return said == "g"
+end
+
 --- Start the command in a session of its own, in the place of another one. Its process
---- id.
-function other.start(command, place)
+--- id, of which note(pid), optional, is called before the command runs: if this process
+--- is killed before that is done, it never does.
+function other.start(command, place, note)
   io.stdout:flush()
+  local from, to = new_pipe("no process can be started")
   local pid, reason = unistd.fork()
   if not pid then failure.raise("no process can be started: %s", reason) end
-  if pid > 0 then return pid end
+  if pid > 0 then
+    unistd.close(from)
+    if note then note(pid) end
+    unistd.write(to, "g")
+    unistd.close(to)
+    return pid
+  end
+  unistd.close(to)
+  if not is_to_go(from) then unistd._exit(127) end
   local ok, err = pcall(run, command, place)
   if not ok then io.stderr:write("perigee: ", tostring(err), "\n") end
   unistd._exit(127)
