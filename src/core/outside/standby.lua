@@ -22,6 +22,10 @@ local began         -- when it was its turn, clock.seconds()
 --- closed.
 function standby.begin(f) wait = f end
 
+--- This process needn't wait, but f(), optional, returns once the one before it, which
+--- is ending, has closed all.
+function standby.await(f) gone = f end
+
 --- Wait until the other process, which is ending, has closed all that it had.
 function standby.await_end()
   local await = gone

@@ -107,6 +107,16 @@ function owner.named(text)
   return pid and owner.name_of(tonumber(pid)) == text and tonumber(pid) or nil
 end
 
+--- The process of the folder, a number, as long as the kernel hasn't closed all that it
+--- had: also one that is ending; nil if it isn't there, or of another pid namespace.
+function owner.left(folder)
+  local mark = owner.of(folder)
+  if not mark or mark.namespace ~= owner.myself().namespace
+    or owner.no_process(mark.pid) then return nil end
+  local start = start_here(mark.pid)
+  return (start == mark.start or start == "") and mark.pid or nil
+end
+
 --- Has the process of the folder ended, which is `pid` unless the folder says so? Its
 --- own namespace knows; to others its lock tells it.
 function owner.is_gone(folder, pid)

@@ -6,6 +6,7 @@
 local declare = require("core.declare")
 local C, F = declare("net/keep/keep.h"), declare("net/flow/flow.h")
 local dirent = require("posix.dirent")
+local ending = require("net.keep.ending")
 local errno = require("posix.errno")
 local failure = require("core.failure")
 local family = require("net.keep.family")
@@ -128,6 +129,7 @@ function keep.use(text)
     sweep(path)
     sweep(path .. HINTS)
     standby.sweep(keep.folder(), name)
+    ending.note(name)
     family.hand_over(path)
   end
   if fd and standby.take_turn(fd, name, begin, keep.folder()) then return end
@@ -138,6 +140,7 @@ function keep.use(text)
     end
     C.pg_sleep(PAUSE_S)
   end
+  standby.turn.await(ending.of(name))
   begin()
 end
 

@@ -7,16 +7,14 @@
 local C = require("core.native")
 local dead_socket = require("core.outside.dead_socket")
 local dirent = require("posix.dirent")
+local ending = require("net.keep.ending")
 local fcntl = require("posix.fcntl")
-local ffi = require("ffi")
 local failure = require("core.failure")
 local file_lock = require("core.lib.file_lock")
 local log = require("core.lib.log")
 local main = require("core.main")
 local outside = require("core.outside.visitors")
 local owner = require("core.shm.owner")
-local patience = require("core.lib.patience")
-local poll = require("posix.poll").poll
 local pool = require("core.pool")
 local shm = require("core.shm")
 local stat = require("posix.sys.stat")
@@ -26,12 +24,8 @@ local unistd = require("posix.unistd")
 
 local M = {turn = standby}
 
-ffi.cdef "long syscall(long number, ...);"
-
-local PIDFD_OPEN = 434 -- <asm/unistd.h>, the same everywhere
 local F_DUPFD_CLOEXEC, LAST_FD = 1030, 8192 -- <linux/fcntl.h>
 local LOOK_MS = 5 -- between looks at the lock
-local PATIENCE_S = 5 -- with the kernel, which closes what the other one had open
 
 local wanted, named = false, false
 local referee = {}
@@ -51,23 +45,32 @@ function M.check()
   end
 end
 
---- The process that has locked what `fd` is open on (/proc/locks), or nil: in another
---- pid namespace, or meanwhile nobody.
-function M.holder(fd)
-  local inode = stat.stat("/proc/self/fd/" .. fd).st_ino
-  local locks = io.open("/proc/locks")
-  local text = locks and locks:read("*a") or ""
-  if locks then locks:close() end
-  for pid, found in text:gmatch("FLOCK +%S+ +WRITE +(%d+) %x+:%x+:(%d+)") do
-    if tonumber(found) == inode then return tonumber(pid) end
+local function text_of(path)
+  local file = io.open(path)
+  local text = file and file:read("*a") or ""
+  if file then file:close() end
+  return text
+end
+
+-- The device of the file system, as /proc/locks has it: what stat() says of a file is
+-- another number on some (Btrfs).
+local function device_of(fd)
+  local mount = text_of("/proc/self/fdinfo/" .. fd):match("mnt_id:%s*(%d+)")
+  for id, major, minor in text_of("/proc/self/mountinfo"):gmatch(
+      "(%d+) %d+ (%d+):(%d+) [^\n]*\n") do
+    if id == mount then return ("%02x:%02x"):format(major, minor) end
   end
 end
 
--- A descriptor that can be read once the process has ended; nil if there is none.
-local function open_pidfd(pid)
-  local fd = pid and pid > 0
-    and tonumber(ffi.C.syscall(PIDFD_OPEN, ffi.cast("int", pid), ffi.cast("int", 0)))
-  return fd and fd >= 0 and fd or nil
+--- The process that has locked what `fd` is open on (/proc/locks, or `locks`, a text
+--- like it), or nil: in another pid namespace, or meanwhile nobody. Files of other file
+--- systems may have the same number.
+function M.holder(fd, locks)
+  local inode, device = stat.stat("/proc/self/fd/" .. fd).st_ino, device_of(fd)
+  for pid, on, found in (locks or text_of("/proc/locks")):gmatch(
+      "FLOCK +%S+ +WRITE +(%d+) (%x+:%x+):(%d+)") do
+    if tonumber(found) == inode and on == (device or on) then return tonumber(pid) end
+  end
 end
 
 -- SIGTERM and the like end a process that waits as they end one that runs.
@@ -78,13 +81,6 @@ local function end_if_told()
     main.SIGNALS[number] or "a signal")
   err.status = 0
   error(err, 0)
-end
-
--- Wait until the process with the pidfd ends, or so long; true if it has ended.
-local function wait_for(pidfd, ms)
-  local fds = pidfd and {[pidfd] = {events = {IN = true}}} or {}
-  poll(fds, ms)
-  return pidfd and fds[pidfd].revents and fds[pidfd].revents.IN
 end
 
 --- The descriptor by a number above all others. The kernel closes a process's files in
@@ -126,7 +122,7 @@ local function look(fd, name, master)
   local whom = master or pid and "process " .. pid
     or "a process of another pid namespace"
   log.info("--keep %s: ready, stands by for %s", name, whom)
-  return ends and open_pidfd(pid) or nil, whom, pid
+  return ends and ending.pidfd(pid) or nil, whom, pid
 end
 
 --- The file, in the folder of all names, that says which process is to have the name
@@ -186,7 +182,7 @@ local function wait(fd, name, next_path)
       show(name)
     end
     outside.standing_by(("%s, which has the name %s"):format(whom, name))
-    if wait_for(pidfd, LOOK_MS) then -- another one that waited may be faster
+    if ending.wait(pidfd, LOOK_MS) then -- another one that waited may be faster
       unistd.close(pidfd)
       pidfd = nil
       if try() then break end
@@ -199,11 +195,7 @@ local function wait(fd, name, next_path)
   log.info("--keep %s: %s, takes over", name, whom and whom .. " ends"
     or "nobody has the name")
   C.pg_release_signals()
-  return pidfd and function ()
-    local limit = patience.new(PATIENCE_S, pid)
-    repeat until wait_for(pidfd, LOOK_MS) or limit:over()
-    unistd.close(pidfd)
-  end
+  return pidfd and ending.awaiting{[pid or 0] = pidfd} or ending.of(name)
 end
 
 --- If --standby was given: take the turn now, if the lock on `fd`, of the name, is
@@ -213,6 +205,7 @@ function M.take_turn(fd, name, begin, folder)
   named = true
   if not wanted then return false end
   if not held_back(name) and file_lock.try(fd) then
+    standby.await(ending.of(name))
     begin()
     show_turn(name)
   else
