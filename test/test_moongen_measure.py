@@ -275,3 +275,24 @@ def test_names_of_2014_to_2016(tmp_path):
     assert list(map(bytes, packets(tmp_path / "out.pcap"))) == list(map(bytes, frames))
     assert "mac\ttrue\n" in result.stdout and result.returncode == 0, result.stderr
     assert result.stdout.count("total 3 packets") == 3, result.stdout
+
+
+@pytest.mark.parametrize("sent, noted", [(5000, 4096), (300, 300)])
+def test_gaps_between_packets_as_moongen_of_2014_prints_them(tmp_path, sent, noted):
+    wrpcap(str(tmp_path / "in.pcap"), [Ether() / bytes(46)] * sent)
+    script = tmp_path / "gaps.lua"
+    script.write_text("""local dpdk, device = require "dpdk", require "device"
+local ts = require "timestamping"
+function master()
+  local dev = device.config(0, require("memory").createMemPool())
+  dev:wait()
+  dpdk.setRuntime(3)
+  local times = ts.readTimestampsSoftware(dev:getRxQueue(0), 512)
+  print(("first %d last %d"):format(times[0], times[4095]))
+end
+""")
+    result = perigee("moongen", "--port", f"0=pcap:rx={tmp_path}/in.pcap,tx=/dev/null", script)
+    lines = re.findall(r"^\d+$", result.stdout, re.MULTILINE)
+    assert result.returncode == 0 and len(lines) == noted, result.stdout + result.stderr
+    assert any(map(int, lines))  # they come by more than one burst
+    assert f"first 0 last {lines[-1] if noted == 4096 else 0}\n" in result.stdout

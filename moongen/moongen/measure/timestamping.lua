@@ -182,6 +182,8 @@ function M.getClockDiff(a, b)
   return timesync.time(a) - timesync.time(b)
 end
 
+M.readTimestampsSoftware = require("moongen.measure.gaps")
+
 for name, f in pairs(require("moongen.measure.stamped")) do M[name] = f end
 
 return M
