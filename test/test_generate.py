@@ -194,28 +194,26 @@ def test_two_processes_count_the_same_over_memif(tmp_path):
     assert got["latency_count"] == 100_000
 
 
-def test_kernel_interfaces(namespace):
-    """As few as the kernel's ring holds: none is lost, whoever has the CPU."""
-    here = namespace()
+def over_veth(here, count):
+    """What was sent and received of so many packets over a veth pair."""
     veth(here, "veth0", here, "veth1")
     result = here.run(PERIGEE, "generate", "--port", "packet:veth0", "--receive",
-                      "packet:veth1", "--count", 400, "--rate", "20kpps", "--json", "-")
+                      "packet:veth1", "--count", count, "--rate", "20kpps", "--json", "-")
     assert result.returncode == 0, result.stderr
     results = json.loads(result.stdout)
-    sent, got = results["sent"], results["received"]
+    return results["sent"], results["received"]
+
+
+def test_kernel_interfaces(namespace):
+    """As few as the kernel's ring holds: none is lost, whoever has the CPU."""
+    sent, got = over_veth(namespace(), 400)
     assert sent["packets"] == got["numbered"] == got["packets"] == 400
     assert got["lost"] == got["duplicates"] == got["reordered"] == 0
     assert got["latency_ns"]["min"] > 1000
 
 
 def test_what_kernel_interfaces_lose_is_counted(namespace):
-    here = namespace()
-    veth(here, "veth0", here, "veth1")
-    result = here.run(PERIGEE, "generate", "--port", "packet:veth0", "--receive",
-                      "packet:veth1", "--count", 5000, "--rate", "20kpps", "--json", "-")
-    assert result.returncode == 0, result.stderr
-    results = json.loads(result.stdout)
-    sent, got = results["sent"], results["received"]
+    sent, got = over_veth(namespace(), 5000)
     assert sent["packets"] == 5000 and got["reordered"] == 0
     assert got["numbered"] + got["lost"] - got["duplicates"] == 5000
 

@@ -82,6 +82,16 @@ def kill(router):
     assert router.finish() == -signal.SIGKILL
 
 
+def take_and_go_on(client, server, router):
+    """The server gets the 100 bytes that it has been sent; then both send some."""
+    got = b""
+    while len(got) < 100:
+        got += server.recv(100 - len(got))
+    for _ in range(CHUNKS):
+        pass_on(client, server, router)
+        pass_on(server, client, router)
+
+
 @pytest.mark.parametrize("more", [[], ["--sandbox"]], ids=["plain", "sandbox"])
 def test_tcp_goes_on_through_a_nat_that_was_killed(environment, more):
     with contextlib.ExitStack() as stack:
@@ -96,12 +106,7 @@ def test_tcp_goes_on_through_a_nat_that_was_killed(environment, more):
         client.sendall(CHUNK[:100])  # while nobody passes it on
         with net.router(*options, environment=environment) as router:
             router.wait_for("Click's nat goes on with 2 of 2 records")
-            got = b""
-            while len(got) < 100:
-                got += server.recv(100 - len(got))
-            for _ in range(CHUNKS):
-                pass_on(client, server, router)
-                pass_on(server, client, router)
+            take_and_go_on(client, server, router)
             # And it ends well: the next one goes on, too.
             assert router.interrupt() == 0
         with net.router(*options, environment=environment) as router:
@@ -130,12 +135,7 @@ def test_tcp_goes_on_through_a_flow_manager_that_was_killed(environment):
         client.sendall(CHUNK[:100])
         with net.router("--keep", "nat", environment=environment, text=MANAGED) as router:
             router.wait_for("Click's flows goes on with 2 of 2 records")
-            got = b""
-            while len(got) < 100:
-                got += server.recv(100 - len(got))
-            for _ in range(CHUNKS):
-                pass_on(client, server, router)
-                pass_on(server, client, router)
+            take_and_go_on(client, server, router)
             assert router.interrupt() == 0
 
 

@@ -6,6 +6,7 @@ local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
 local Synth = require("apps.test.synth").Synth
+local testing = require("testing.support")
 
 describe("apps.test.synth", function()
   local output
@@ -16,12 +17,7 @@ describe("apps.test.synth", function()
     return app
   end
 
-  local function receive()
-    local p = link.receive(output)
-    local bytes = ffi.string(p.data, p.length)
-    packet.free(p)
-    return bytes
-  end
+  local function receive() return testing.bytes_of(link.receive(output)) end
 
   before_each(function() output = link.new("synth_test") end)
   after_each(function() link.free(output, "synth_test") end)

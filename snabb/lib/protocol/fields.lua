@@ -63,46 +63,34 @@ local SOME_BITS = [[
     return (band(rshift(bswap(h.$member), $right), $ones))
   end]]
 
-local BYTES = [[
-  local copy = ffi.copy
+-- A method for $size bytes: `store` puts them from `value` to h.$member, with `locals`.
+local function of_bytes(locals, store)
+  return locals .. [[
   return function (self, value)
     local h = self._header.box[0]
     if value ~= nil then
       if type(value) ~= "cdata" or tonumber(value) then
         check.bytes("$name", value, $size)
       end
-      copy(h.$member, value, $size)
+]] .. store .. [[
     end
     return h.$member
   end]]
+end
 
-local SIX = [[
+local BYTES = of_bytes("local copy = ffi.copy\n", "copy(h.$member, value, $size)\n")
+
+local SIX = of_bytes([[
   local cast, halves = ffi.cast, ffi.typeof("uint16_t *")
-  return function (self, value)
-    local h = self._header.box[0]
-    if value ~= nil then
-      if type(value) ~= "cdata" or tonumber(value) then
-        check.bytes("$name", value, $size)
-      end
+]], [[
       local from, to = cast(halves, value), cast(halves, h.$member)
       local a, b, c = from[0], from[1], from[2]
       to[0], to[1], to[2] = a, b, c
-    end
-    return h.$member
-  end]]
+]])
 
-local FOUR = [[
+local FOUR = of_bytes([[
   local cast, words = ffi.cast, ffi.typeof("int32_t *")
-  return function (self, value)
-    local h = self._header.box[0]
-    if value ~= nil then
-      if type(value) ~= "cdata" or tonumber(value) then
-        check.bytes("$name", value, $size)
-      end
-      cast(words, h.$member)[0] = cast(words, value)[0]
-    end
-    return h.$member
-  end]]
+]], "cast(words, h.$member)[0] = cast(words, value)[0]\n")
 
 local EQUAL = [[
   local C = ffi.C

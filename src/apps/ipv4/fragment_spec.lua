@@ -9,9 +9,8 @@ local Reassembler = require("apps.ipv4.reassemble").Reassembler
 local testing = require("testing.harness")
 
 local char = string.char
+local be16, field, payload_of = testing.be16, testing.field, testing.payload_of
 local ETHERNET = ("\2"):rep(12) .. "\8\0"
-
-local function be16(n) return char(math.floor(n / 256), n % 256) end
 
 -- A frame: `o` may have options, id, flags (with the offset), protocol, total.
 local function frame(payload, o)
@@ -25,12 +24,6 @@ local function frame(payload, o)
   return ETHERNET .. header:sub(1, 10) .. be16(sum) .. header:sub(13) .. payload
 end
 
-local function payload_of(n)
-  local bytes = {}
-  for i = 1, n do bytes[i] = char((i * 31 + math.floor(i / 256)) % 256) end
-  return table.concat(bytes)
-end
-
 local function fragmenter(mtu)
   return testing.app(Fragmenter, {mtu = mtu}, {"input"}, {"output"})
 end
@@ -38,8 +31,6 @@ end
 local function reassembler(arg)
   return testing.app(Reassembler, arg or {}, {"input"}, {"output"})
 end
-
-local function field(f, place) return f:byte(place + 1) * 256 + f:byte(place + 2) end
 
 describe("the IPv4 Fragmenter", function ()
   it("cuts what is too long, and that can be put together again #slow", function ()
@@ -50,16 +41,12 @@ describe("the IPv4 Fragmenter", function ()
         if n + 20 <= mtu then
           assert.same({original}, parts)
         else
-          local at = 0
-          for i, part in ipairs(parts) do
-            local is_last = i == #parts
+          testing.walk_parts(parts, 34, mtu, function (part, at, is_last)
             assert.equal(#part - 14, field(part, 16))
-            assert.is_true(#part - 14 <= mtu)
             assert.equal((is_last and 0 or 0x2000) + at / 8, field(part, 20))
             assert.equal(0, checksum.ipsum(part:sub(15), 20, 0))
             assert.equal(field(parts[1], 18), field(part, 18))
-            at = at + #part - 34
-          end
+          end)
           assert.equal(#parts, testing.count(app, "out-ipv4-frag"))
           local whole = testing.through(
             reassembler{max_fragments_per_reassembly = 200}, parts)

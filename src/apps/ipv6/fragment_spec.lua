@@ -13,9 +13,8 @@ local Reassembler = require("apps.ipv6.reassemble").Reassembler
 local testing = require("testing.harness")
 
 local char = string.char
+local be16, field, payload_of = testing.be16, testing.field, testing.payload_of
 local A, B, US = "2001:db8::a", "2001:db8::b", "2001:db8::1"
-
-local function be16(n) return char(math.floor(n / 256), n % 256) end
 
 -- A frame; `next_header` default 17.
 local function frame(payload, next_header, src, dst)
@@ -38,12 +37,6 @@ local function part(payload, at, more, id)
     .. payload, 44)
 end
 
-local function payload_of(n)
-  local bytes = {}
-  for i = 1, n do bytes[i] = char((i * 31 + math.floor(i / 256)) % 256) end
-  return table.concat(bytes)
-end
-
 local function fragmenter(arg)
   return testing.app(Fragmenter, arg, {"input", "south"}, {"output", "north"})
 end
@@ -51,8 +44,6 @@ end
 local function reassembler(arg)
   return testing.app(Reassembler, arg or {}, {"input"}, {"output"})
 end
-
-local function field(f, place) return f:byte(place + 1) * 256 + f:byte(place + 2) end
 
 describe("the IPv6 Fragmenter", function ()
   it("cuts what is too long, and that can be put together again #slow", function ()
@@ -63,16 +54,12 @@ describe("the IPv6 Fragmenter", function ()
         if n + 40 <= mtu then
           assert.same({original}, parts)
         else
-          local at = 0
-          for i, f in ipairs(parts) do
+          assert.equal(n, testing.walk_parts(parts, 62, mtu, function (f, at, is_last)
             assert.same({44, 17}, {f:byte(21), f:byte(55)})
             assert.equal(#f - 54, field(f, 18))
-            assert.is_true(#f - 14 <= mtu)
-            assert.equal(at + (i < #parts and 1 or 0), field(f, 56))
+            assert.equal(at + (is_last and 0 or 1), field(f, 56))
             assert.equal(parts[1]:sub(59, 62), f:sub(59, 62))
-            at = at + #f - 62
-          end
-          assert.equal(n, at)
+          end))
           assert.equal(#parts, testing.count(app, "out-ipv6-frag"))
           assert.same({original}, testing.through(reassembler(), parts))
         end

@@ -41,20 +41,27 @@ describe("a region", function ()
       assert.equal(8, #engine.regions)
     end)
 
+    -- Run them with "split", which sends a packet to the output, of `n`, that its first
+    -- byte says.
+    local function run_split(n, apps, links)
+      local outputs = {}
+      for i = 1, n do
+        outputs[i] = "o" .. i
+        apps["p" .. i] = {Pass}
+        links[#links + 1] = ("split.o%d -> p%d.input"):format(i, i)
+        links[#links + 1] = ("p%d.output -> out.i%d"):format(i, i)
+      end
+      apps.split = {class{outputs = outputs, process = function (_, p)
+        return p, p.data[0]
+      end}}
+      run_anew(apps, links)
+    end
+
     it("may have more exits than a function may have variables #slow", function ()
       for round, n in ipairs{10, 19, 20, 21, 50, 130, 250, 20, 21} do
         divergence.note("split", round > 7)
-        local outputs, apps, links = {}, {}, {"in.x -> split.i", "in.y -> split.j"}
-        for i = 1, n do
-          outputs[i] = "o" .. i
-          apps["p" .. i] = {Pass}
-          links[#links + 1] = ("split.o%d -> p%d.input"):format(i, i)
-          links[#links + 1] = ("p%d.output -> out.i%d"):format(i, i)
-        end
-        apps.split = {class{outputs = outputs, process = function (_, p)
-          return p, p.data[0]
-        end}}
-        run_anew(apps, links)
+        local links = {"in.x -> split.i", "in.y -> split.j"}
+        run_split(n, {}, links)
         assert.equal(1, #engine.regions)
         transmit(links[1], {string.char(1), string.char(n)})
         transmit(links[2], {string.char(n) .. "x"})
@@ -73,18 +80,8 @@ describe("a region", function ()
     it("may end a long run of apps in many branches #slow", function ()
       for _, n in ipairs{1, 5, 6, 7, 10, 60, 100} do
         local apps, links = chain(23, Pass)
-        local outputs = {}
         links[#links] = "a23.output -> split.i"
-        for i = 1, n do
-          outputs[i] = "o" .. i
-          apps["p" .. i] = {Pass}
-          links[#links + 1] = ("split.o%d -> p%d.input"):format(i, i)
-          links[#links + 1] = ("p%d.output -> out.i%d"):format(i, i)
-        end
-        apps.split = {class{outputs = outputs, process = function (_, p)
-          return p, p.data[0]
-        end}}
-        run_anew(apps, links)
+        run_split(n, apps, links)
         for i = 1, n do transmit(links[1], {string.char(i)}) end
         engine.breathe()
         for i = 1, n do

@@ -30,9 +30,8 @@ local CASES = {
 local pushes
 local WAYS = {}
 
-function WAYS.derived_with_index(class)
-  local Own = setmetatable({}, {__index = class})
-  Own.__index = Own
+-- Own with a push() that counts and calls the class's.
+local function counting(Own, class)
   function Own:push()
     pushes = pushes + 1
     class.push(self)
@@ -40,13 +39,14 @@ function WAYS.derived_with_index(class)
   return Own
 end
 
-function WAYS.derived_without_index(class)
+function WAYS.derived_with_index(class)
   local Own = setmetatable({}, {__index = class})
-  function Own:push()
-    pushes = pushes + 1
-    class.push(self)
-  end
-  return Own
+  Own.__index = Own
+  return counting(Own, class)
+end
+
+function WAYS.derived_without_index(class)
+  return counting(setmetatable({}, {__index = class}), class)
 end
 
 function WAYS.with_its_methods_by_name(class)
@@ -54,11 +54,7 @@ function WAYS.with_its_methods_by_name(class)
   function Own:new(arg)
     return setmetatable(class:new(arg), {__index = Own})
   end
-  function Own:push()
-    pushes = pushes + 1
-    class.push(self)
-  end
-  return Own
+  return counting(Own, class)
 end
 
 function WAYS.holding_one(class)

@@ -3,16 +3,14 @@
 local atomic_file = require("core.lib.atomic_file")
 local files = require("core.lib.files")
 local stat = require("posix.sys.stat")
+local testing = require("testing.support")
 
 local function text_of(path) return files.readfile(path, "*a") end
 
 describe("a file that is replaced all at once", function ()
   local path
   before_each(function () path = os.tmpname() end)
-  after_each(function ()
-    os.remove(path)
-    os.remove(path .. ".new")
-  end)
+  after_each(function () testing.remove(path) end)
 
   it("has the old text until all is written, and keeps its mode", function ()
     files.writefile(path, "old")

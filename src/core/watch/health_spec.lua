@@ -7,7 +7,7 @@ local testing = require("testing.support")
 -- in process(p) if it is to be fused, or else in push(). Prints the problems.
 local function events_of(body, fused, seconds)
   return testing.script(([[
-    local Port = require("apps.port.port").Port
+    local regions = require("testing.regions")
     local health = require("core.watch.health")
     local X = {names = {a = 1, b = 2}, count = 0}
     function X:new() return setmetatable({}, {__index = X}) end
@@ -26,12 +26,7 @@ local function events_of(body, fused, seconds)
         end
       end
     end
-    local c = config.new()
-    config.app(c, "port", Port, "null")
-    config.app(c, "x", X)
-    config.link(c, "port.output -> x.input")
-    config.link(c, "x.output -> port.input")
-    engine.configure(c)
+    regions.on_null("x", X)
     engine.busywait = true
     engine.main{duration = %g, report = {showjit = true}}
     for _, e in ipairs(health.problems()) do

@@ -8,7 +8,6 @@ local testing = require("testing.support")
 -- second, and longer until there is the object `wanted`, if one is given.
 local function published(body, wanted)
   return testing.script(([[
-    local Port = require("apps.port.port").Port
     local objects = require("lib.observe.objects")
     local shm = require("core.shm")
     local X = {count = 0}
@@ -17,12 +16,7 @@ local function published(body, wanted)
       %s
       return p
     end
-    local c = config.new()
-    config.app(c, "port", Port, "null")
-    config.app(c, "x", X)
-    config.link(c, "port.output -> x.input")
-    config.link(c, "x.output -> port.input")
-    engine.configure(c)
+    require("testing.regions").on_null("x", X)
     engine.busywait = true
     local function show()
       for name, object in pairs(objects.all(shm.path("engine/jit"))) do

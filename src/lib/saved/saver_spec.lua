@@ -2,16 +2,14 @@
 
 local files = require("core.lib.files")
 local saver = require("lib.saved.saver")
+local testing = require("testing.support")
 
 local function text_of(path) return files.readfile(path, "*a") end
 
 describe("a saver", function ()
   local path
   before_each(function () path = os.tmpname() end)
-  after_each(function ()
-    os.remove(path)
-    os.remove(path .. ".new")
-  end)
+  after_each(function () testing.remove(path) end)
 
   it("writes from the beginning when what runs changes", function ()
     local runs, problems = "a", {}

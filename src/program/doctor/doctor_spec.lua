@@ -19,7 +19,7 @@ end
 -- what is said doesn't match yet: on a busy machine it has run hardly any.
 local function examine(body, pattern)
   local script = ([[
-    local Port = require("apps.port.port").Port
+    local regions = require("testing.regions")
     local Slow = {names = {a = 1, b = 2}}
     function Slow:new() return setmetatable({}, {__index = Slow}) end
     function Slow:push()
@@ -30,12 +30,7 @@ local function examine(body, pattern)
         link.transmit(output, p)
       end
     end
-    local c = config.new()
-    config.app(c, "nic", Port, "null")
-    config.app(c, "slow", Slow)
-    config.link(c, "nic.output -> slow.input")
-    config.link(c, "slow.output -> nic.input")
-    engine.configure(c)
+    regions.on_null("slow", Slow)
     engine.main{}]]):format(body)
   local said, status
   for _, seconds in ipairs{"1.5", "8", "30"} do

@@ -29,6 +29,30 @@ function testing.app(class, arg, inputs, outputs)
   return app
 end
 
+--- A number of 16 bits as the bytes that packets have of it; and that of the frame `f`
+--- at the offset `at`.
+function testing.be16(n) return string.char(math.floor(n / 256), n % 256) end
+function testing.field(f, at) return f:byte(at + 1) * 256 + f:byte(at + 2) end
+
+--- So many bytes, of which none are where others could be.
+function testing.payload_of(n)
+  local bytes = {}
+  for i = 1, n do bytes[i] = string.char((i * 31 + math.floor(i / 256)) % 256) end
+  return table.concat(bytes)
+end
+
+--- Do these parts of a datagram of `n` bytes, with headers of `headers`, fit an MTU of
+--- `mtu` bytes? look(part, at, is_last) is asked of each and its place.
+function testing.walk_parts(parts, headers, mtu, look)
+  local at = 0
+  for i, part in ipairs(parts) do
+    assert(#part - 14 <= mtu)
+    look(part, at, i == #parts)
+    at = at + #part - headers
+  end
+  return at
+end
+
 --- Give the app packets (bytes, a list) from `input`; what it sends to `output` (bytes,
 --- a list).
 function testing.through(app, frames, input, output)

@@ -54,6 +54,13 @@ function regions.run_anew(apps, links)
   regions.run(apps, links)
 end
 
+--- From a null port through the app `name` of that class and back.
+function regions.on_null(name, class)
+  local Port = require("apps.port.port").Port
+  regions.run({port = {Port, "null"}, [name] = {class}},
+    {"port.output -> " .. name .. ".input", name .. ".output -> port.input"})
+end
+
 --- A chain in -> a1 -> ... -> an -> out of the class.
 function regions.chain(n, kind, apps, links)
   apps, links = apps or {}, links or {}

@@ -42,6 +42,12 @@ function testing.temporary(text)
   return name
 end
 
+--- Remove the file, and what would have taken its place (core.lib.atomic_file).
+function testing.remove(path)
+  os.remove(path)
+  os.remove(path .. ".new")
+end
+
 --- The same of `perigee OPTIONS run FILE ARGUMENTS`, where FILE holds `code`.
 function testing.script(code, options, arguments)
   local name = testing.temporary(code)

@@ -2,11 +2,11 @@
 -- The generators of Snabb's `packetblaster lwaftr`.
 
 local engine = require("core.app")
-local ffi = require("ffi")
 local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
 local blaster = require("program.packetblaster.lwaftr.lib")
+local testing = require("testing.support")
 
 local CONF = {
   sizes = {64, 594, 1464}, rate = 1/0, count = 1, single_pass = true,
@@ -42,12 +42,7 @@ describe("program.packetblaster.lwaftr.lib", function ()
     return made
   end
 
-  local function receive()
-    local p = link.receive(output)
-    local bytes = ffi.string(p.data, p.length)
-    packet.free(p)
-    return bytes
-  end
+  local function receive() return testing.bytes_of(link.receive(output)) end
 
   local function all()
     local list = {}
@@ -79,26 +74,24 @@ describe("program.packetblaster.lwaftr.lib", function ()
     assert.same({630, 1500}, {#receive(), #receive()})
   end)
 
-  it("keeps its rate, and makes up for a second at most", function ()
-    local gen = app(blaster.InetGen, {sizes = {64}, rate = 50e-6, single_pass = false})
-    local counts = {}
-    for i, seconds in ipairs{0, 0.5, 1, 100} do
+  -- How many packets there are after each of these pauses, in seconds.
+  local function counts(class, rate, pauses)
+    local gen = app(class, {sizes = {64}, rate = rate, single_pass = false})
+    local list = {}
+    for i, seconds in ipairs(pauses) do
       now = now + seconds
       gen:pull()
-      counts[i] = #all()
+      list[i] = #all()
     end
-    assert.same({50, 25, 50, 50}, counts)
+    return list
+  end
+
+  it("keeps its rate, and makes up for a second at most", function ()
+    assert.same({50, 25, 50, 50}, counts(blaster.InetGen, 50e-6, {0, 0.5, 1, 100}))
   end)
 
   it("keeps a rate of less than a packet a second", function ()
-    local gen = app(blaster.B4Gen, {sizes = {64}, rate = 0.25e-6, single_pass = false})
-    local counts = {}
-    for i, seconds in ipairs{0, 3, 1, 4} do
-      now = now + seconds
-      gen:pull()
-      counts[i] = #all()
-    end
-    assert.same({1, 0, 1, 1}, counts)
+    assert.same({1, 0, 1, 1}, counts(blaster.B4Gen, 0.25e-6, {0, 3, 1, 4}))
   end)
 
   it("goes from softwire to softwire by port, and by address", function ()

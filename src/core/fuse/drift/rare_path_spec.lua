@@ -96,12 +96,7 @@ describe("#slow shape", function ()
       end
       return p
     end
-    local c = config.new()
-    config.app(c, "port", Port, "null")
-    config.app(c, "learner", Learner)
-    config.link(c, "port.output -> learner.input")
-    config.link(c, "learner.output -> port.input")
-    engine.configure(c)
+    regions.on_null("learner", Learner)
     engine.busywait = true
     local learner, region = engine.app_table.learner, engine.regions[1]
     learner.all = 2 ^ 50
