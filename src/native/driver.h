@@ -78,8 +78,10 @@ static __rte_noinline __rte_unused uint16_t send_otherwise(struct port *port,
 static inline uint16_t port_receive(struct port *port, struct rte_mbuf **packets,
                                     uint16_t n)
 {
+  if (unlikely(port->special)) /* and has no number, if it is our own */
+    return receive_otherwise(port, packets, n);
   const struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[port->id];
-  if (unlikely(port->special || ops->rxq.clbk[port->queue]))
+  if (unlikely(ops->rxq.clbk[port->queue]))
     return receive_otherwise(port, packets, n);
   return ops->rx_pkt_burst(ops->rxq.data[port->queue], packets, n);
 }
@@ -98,8 +100,10 @@ static inline bool port_has_room(const struct port *port, const struct rte_mbuf 
 static inline uint16_t port_send(struct port *port, struct rte_mbuf **packets,
                                  uint16_t n)
 {
+  if (unlikely(port->special))
+    return send_otherwise(port, packets, n);
   const struct rte_eth_fp_ops *ops = &rte_eth_fp_ops[port->id];
-  if (unlikely(port->special || ops->txq.clbk[port->queue]))
+  if (unlikely(ops->txq.clbk[port->queue]))
     return send_otherwise(port, packets, n);
   return ops->tx_pkt_burst(ops->txq.data[port->queue], packets, n);
 }
