@@ -23,15 +23,12 @@ function source.read(options, errors)
 end
 
 --- Write the text to the file of that name ("-": standard output). True, or nil if it
---- can't be, which is reported.
+--- can't be, which is reported: the file then keeps what it has.
 function source.write(name, text, errors)
   if name == "-" then return io.write(text) and true end
-  local file, problem = io.open(name, "wb")
-  if not file then return errors:error("%s", problem) end
-  local written, reason = file:write(text)
-  local closed, last_reason = file:close()
-  if written and closed then return true end
-  return errors:error("%s: %s", name, reason or last_reason)
+  local written, problem = pcall(files.exchange, name, text)
+  if written then return true end
+  return errors:error("%s", (tostring(problem):gsub("^can't write ", "")))
 end
 
 --- Look for libraries in these folders (CLICKPATH), if there are any.

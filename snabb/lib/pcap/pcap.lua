@@ -12,6 +12,20 @@ local M = {}
 local SNAPLEN = 65535
 local NS_PER_S = 1000000000LL
 
+local function must(file, ok, problem)
+  if ok then return end
+  failure.raise("can't write %s: %s", tostring(file), tostring(problem))
+end
+
+-- (What isn't a file but has its methods may return nothing.)
+local function write(file, bytes)
+  if io.type(file) then must(file, file:write(bytes)) else file:write(bytes) end
+end
+
+local function flush(file)
+  if io.type(file) then must(file, file:flush()) else file:flush() end
+end
+
 --- Write a pcap file header (microseconds, Ethernet) to the Lua file `file`.
 function M.write_file_header(file)
   local header = format.file_header_t()
@@ -19,21 +33,21 @@ function M.write_file_header(file)
   header.version_major, header.version_minor = 2, 4
   header.snaplen = SNAPLEN
   header.network = format.LINKTYPE_ETHERNET
-  file:write(ffi.string(header, ffi.sizeof(header)))
-  file:flush()
+  write(file, ffi.string(header, ffi.sizeof(header)))
+  flush(file)
 end
 
 --- Write the header of a record of `length` bytes, with time 0.
 function M.write_record_header(file, length)
   local record = format.record_t(0, 0, length, length)
-  file:write(ffi.string(record, ffi.sizeof(record)))
+  write(file, ffi.string(record, ffi.sizeof(record)))
 end
 
 --- Write a record: `length` bytes at `pointer`, with time 0.
 function M.write_record(file, pointer, length)
   M.write_record_header(file, length)
-  file:write(ffi.string(pointer, length))
-  file:flush()
+  write(file, ffi.string(pointer, length))
+  flush(file)
 end
 
 --- Read an object of the C type `type` from the Lua file `file`. Returns nil at the

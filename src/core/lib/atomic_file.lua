@@ -28,7 +28,8 @@ local function is_left(path)
   return free ~= nil
 end
 
-local function create(path, mode)
+-- The file next to `wanted` that takes its place.
+local function create(path, mode, wanted)
   local flags = fcntl.O_WRONLY + fcntl.O_CREAT + fcntl.O_EXCL
   local fd, problem, code = fcntl.open(path, flags, mode)
   if code == errno.EEXIST then
@@ -38,7 +39,9 @@ local function create(path, mode)
     unistd.unlink(path)
     fd, problem = fcntl.open(path, flags, mode)
   end
-  if not fd then failure.raise("can't write %s", problem) end
+  if not fd then
+    failure.raise("can't write %s: %s", wanted, (problem:gsub("^.*: ", "")))
+  end
   fcntl.fcntl(fd, fcntl.F_SETLK, {l_type = fcntl.F_WRLCK,
     l_whence = unistd.SEEK_SET, l_start = 0, l_len = 0})
   return fd
@@ -57,7 +60,7 @@ function atomic_file.open(path, private)
   end
   local new = path .. ".new"
   local o = setmetatable({path = path, new = new,
-    fd = create(new, (found or private) and OWN or PERMISSIONS)}, Output)
+    fd = create(new, (found or private) and OWN or PERMISSIONS, path)}, Output)
   if found then
     unistd.chown(new, found.st_uid, found.st_gid)
     stat.chmod(new, found.st_mode % (MODE + 1))

@@ -88,14 +88,15 @@ function conf.print_object(value, stream)
 end
 
 --- Write `value`, made of tables, strings, numbers and booleans, to `file`, so that
---- load_conf reads it again. Raises a failure if it can't be written in full.
+--- load_conf reads it again. Raises a failure if it can't be written in full; a file
+--- then keeps what it has (files.exchange).
 function conf.store_conf(file, value)
   local text = "return " .. object_text(value) .. "\n"
   local chunk = loadstring(text)
   if not chunk then
     failure.raise("can't store %s: it holds a value that has no Lua text", file)
   end
-  files.replace(file, text, "store")
+  files.exchange(file, text, "store")
 end
 
 --- Run the Lua file and return its value.

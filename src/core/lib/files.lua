@@ -9,6 +9,7 @@ local ffi = require("ffi")
 local libgen = require("posix.libgen")
 local stat = require("posix.sys.stat")
 local stdio = require("posix.stdio")
+local stdlib = require("posix.stdlib")
 local unistd = require("posix.unistd")
 local failure = require("core.lib.failure")
 
@@ -135,12 +136,17 @@ end
 --- The same, all at once (core.lib.atomic_file) where another file can be written
 --- next to it: who reads it finds the old text or the new one, and on a full disk it
 --- keeps what it has. In a sandbox, where only `path` may be written, that is emptied
---- first.
-function files.exchange(path, text)
-  if C.pg_sandboxed() or not files.can_write(path .. ".new") then
-    return files.replace(path, text)
+--- first. `verb` as above.
+function files.exchange(path, text, verb)
+  local target = stdlib.realpath(path) or path
+  if C.pg_sandboxed() or not files.can_write(target .. ".new") then
+    return files.replace(path, text, verb)
   end
-  atomic_file.write(path, text)
+  local ok, problem = pcall(atomic_file.write, path, text)
+  if not ok then
+    failure.raise("%s", (tostring(problem):gsub("^can't write", "can't "
+      .. (verb or "write"))))
+  end
 end
 
 --- Write `text` to the open file called `name`, at once. Raises a failure if not all of

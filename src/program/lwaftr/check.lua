@@ -5,6 +5,7 @@
 local basic = require("apps.basic.basic_apps")
 local cli = require("lib.cli")
 local config = require("core.config")
+local core_files = require("core.lib.files")
 local engine = require("core.app")
 local failure = require("core.failure")
 local ends = require("apps.lwaftr.graph_ends")
@@ -63,11 +64,7 @@ local function write(path, counters)
   for _, name in ipairs(sorted_names(counters)) do
     lines[#lines + 1] = ('   ["%s"] = %.0f,\n'):format(name, counters[name])
   end
-  local file, problem = io.open(path, "w")
-  local ok = file ~= nil
-  if ok then ok, problem = file:write(table.concat(lines) .. "}\n") end
-  if ok then ok, problem = file:close() end
-  if not ok then failure.raise("the counters can't be written: %s", problem) end
+  core_files.exchange(path, table.concat(lines) .. "}\n")
 end
 
 local function compare(counters, wanted)

@@ -3,8 +3,10 @@
 -- arguments of upstream's generate-configuration, and packets for it.
 
 local ffi = require("ffi")
+local atomic_file = require("core.lib.atomic_file")
 local cli = require("lib.cli")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local sample = require("program.lwaftr.sample")
 local values = require("apps.lwaftr.conf_values")
 require("apps.lwaftr.softwires") -- declares struct softwire
@@ -88,19 +90,29 @@ local function line(softwire, br)
     reserved)
 end
 
-local function write(file, options)
+local function write(put, options)
   local nth, count = M.softwires(options)
   local br = values.ipv6.write(options.br_address)
-  local function put(...)
-    local ok, problem = file:write(...)
-    if not ok then failure.raise("the configuration can't be written: %s", problem) end
-  end
   put("softwire-config {\n  binding-table {\n")
   for i = 0, count - 1 do put(line(nth(i), br)) end
-  put("  }\n", INTERFACE:format("external-interface"),
-    INTERFACE:format("internal-interface"), INSTANCE, "}\n")
-  local ok, problem = file:flush()
-  if not ok then failure.raise("the configuration can't be written: %s", problem) end
+  put("  }\n" .. INTERFACE:format("external-interface")
+    .. INTERFACE:format("internal-interface") .. INSTANCE .. "}\n")
+end
+
+local PIECE = 65536 -- bytes
+
+-- Write it by put(), in pieces.
+local function write_pieces(put, options)
+  local list, size = {}, 0
+  local function flush()
+    put(table.concat(list))
+    list, size = {}, 0
+  end
+  write(function (text)
+    list[#list + 1], size = text, size + #text
+    if size >= PIECE then flush() end
+  end, options)
+  flush()
 end
 
 local function parse(args)
@@ -138,14 +150,13 @@ end
 function M.run(args)
   local options = parse(args)
   if options.output then
-    local file, problem = io.open(options.output, "w")
-    if not file then
-      failure.raise("the configuration can't be written: %s", problem)
-    end
-    write(file, options)
-    file:close()
+    local file = atomic_file.open(options.output)
+    write_pieces(function (text) file:put(text) end, options)
+    file:finish()
   else
-    write(io.stdout, options)
+    write_pieces(function (text)
+      files.append(io.stdout, "standard output", text)
+    end, options)
   end
   local nth, count = M.softwires(options)
   for _, kind in ipairs{{options.pcap_v4, sample.from_internet},

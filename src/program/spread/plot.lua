@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The plot of `perigee spread`: the busiest CPU's load over packets.
 
-local failure = require("core.failure")
+local files = require("core.lib.files")
 local picture = require("lib.picture.plot")
 
 local plot = {}
@@ -26,13 +26,7 @@ end
 
 --- Write it to the file `path`. Raises a failure if that can't be.
 function plot.write(path, results, every)
-  local file, problem = io.open(path, "w")
-  local ok = file and file:write(plot.text(results, every))
-  local closed, why = true, nil
-  if file then closed, why = file:close() end
-  if not (ok and closed) then
-    failure.raise("can't write '%s': %s", path, tostring(problem or why))
-  end
+  files.replace(path, plot.text(results, every))
 end
 
 return plot
