@@ -41,12 +41,18 @@ class Server(http.server.ThreadingHTTPServer):
         """Connections are reset here, as they should be."""
 
 
-def test_a_server_of_linux(pair):
-    here, there = pair
-    addresses(there)
+def begin(there):
+    """A server of files that runs there."""
     with there.entered():
         server = Server(("10.9.1.1", 80), Files)
     threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def test_a_server_of_linux(pair):
+    here, there = pair
+    addresses(there)
+    server = begin(there)
     try:
         results = connect("client", "packet:left", "--clients", "10.9.2.1..10.9.2.9",
                           "--servers", "10.9.1.1", "--http", "/x", "--requests", "3",
@@ -196,9 +202,7 @@ def test_a_client_of_linux_behind_loss_and_reordering(pair, tmp_path):
 def test_interrupted_it_reports_all_the_same(pair):
     here, there = pair
     addresses(there)
-    with there.entered():
-        server = Server(("10.9.1.1", 80), Files)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = begin(there)
     try:
         with running(*here.command(PERIGEE, "connect", "client", "packet:left", "--clients",
                                    "10.9.2.1..10.9.2.9", "--servers", "10.9.1.1", "--http",

@@ -53,6 +53,17 @@ def is_up(namespace, iface):
     return "LOWER_UP" in namespace.ip("link", "show", iface)
 
 
+def comes_back(here, there, program):
+    """The interface that the program waits for: all is as before."""
+    assert program.runs_for(0.3), program.said
+    veth(here, "left", there, "right", offloads=False)
+    program.wait_for("is back")
+    with Wire(there, "right") as wire:
+        wire.wait_for_echo(program)
+        assert wire.exchange(FRAMES) == FRAMES, program.said
+    assert program.interrupt() == 0, program.said
+
+
 @pytest.mark.parametrize("kind", ["packet", "xdp"])
 @pytest.mark.parametrize("how, options", [
     ("removed", []), ("moved", []), ("renamed", []), ("removed", ["--sandbox"])])
@@ -168,13 +179,7 @@ def test_one_that_is_not_there_at_the_start(namespace, kind):
     with running(*here.command(PERIGEE, "echo", f"{kind}:left,wait=1")) as program:
         program.wait_for(f"port '{kind}:left,wait=1': there is no interface 'left' that is "
                          "up yet; waiting for it")
-        assert program.runs_for(0.3), program.said
-        veth(here, "left", there, "right", offloads=False)
-        program.wait_for("is back")
-        with Wire(there, "right") as wire:
-            wire.wait_for_echo(program)
-            assert wire.exchange(FRAMES) == FRAMES, program.said
-        assert program.interrupt() == 0, program.said
+        comes_back(here, there, program)
     account(program.said)
 
 
@@ -265,11 +270,5 @@ def test_other_families(namespace, kind):
             wire.wait_for_echo(program)
         here.ip("link", "delete", "left")
         program.wait_for("is gone")
-        assert program.runs_for(0.3), program.said
-        veth(here, "left", there, "right", offloads=False)
-        program.wait_for("is back")
-        with Wire(there, "right") as wire:
-            wire.wait_for_echo(program)
-            assert wire.exchange(FRAMES) == FRAMES, program.said
-        assert program.interrupt() == 0, program.said
+        comes_back(here, there, program)
     assert told(program) == ["gone", "back"], program.said

@@ -10,13 +10,12 @@ import re
 import signal
 import socket
 import stat
-import struct
 import time
 
 import pytest
 
 from helpers.command import PERIGEE, ROOT, run, running, wait_until
-from helpers.failover import CHUNK, INSIDE, NAT, OUTSIDE, pass_on
+from helpers.failover import CHUNK, INSIDE, NAT, OUTSIDE, pass_on, reset
 from helpers.network import Namespace, veth
 
 CHUNKS = 20
@@ -70,10 +69,7 @@ class Net:
             server.settimeout(60)
             assert address == "192.0.2.1"
             if i == 0:
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                client.close()
-                with pytest.raises(ConnectionResetError):
-                    server.recv(1)
+                reset(client, server)
         return client, server
 
 

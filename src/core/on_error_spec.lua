@@ -1,20 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local config = require("core.config")
-local failure = require("core.failure")
 local on_error = require("core.on_error")
 local plan = require("core.engine.plan")
 
 local Plain = {new = function () return {} end}
 local Pulling = {new = Plain.new, pull = function () end}
 
-local function refused(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok)
-  assert.is_true(failure.is(err), tostring(err))
-  assert.equal(2, err.status)
-  return tostring(err)
-end
+local refused = require("testing.support").usage_error
 
 -- The app "a" of the class, with these inputs and outputs.
 local function graph(class, inputs, outputs)

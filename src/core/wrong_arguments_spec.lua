@@ -5,7 +5,6 @@
 -- one that was taken silently.
 
 local ffi = require("ffi")
-local jit_util = require("jit.util")
 local counter = require("core.counter")
 local histogram = require("core.histogram")
 local lib = require("core.lib")
@@ -14,6 +13,7 @@ local packet = require("core.packet")
 local shm = require("core.shm")
 local timer = require("core.timer")
 local wrong = require("testing.wrong_arguments")
+local testing = require("testing.support")
 
 local data = ffi.new("uint8_t[64]")
 local A = {new = function (self) return setmetatable({}, self) end}
@@ -104,12 +104,7 @@ end)
 local function compiled(text, ...)
   local loop = loadstring("local link, packet, counter, l, p, c = ... "
     .. "return function (n) for i = 1, n do " .. text .. " end end")(...)
-  jit.flush()
-  for _ = 1, 100 do loop(1000) end
-  for number = 1, 100 do
-    local info = jit_util.traceinfo(number)
-    if info and info.linktype == "loop" then return #jit_util.tracemc(number) end
-  end
+  return testing.machine_code(loop)
 end
 
 -- The same functions, without the tests of arguments.

@@ -2,15 +2,8 @@
 -- Command line parsing: values, and the sentences of errors.
 
 local cli = require("lib.cli")
-local failure = require("core.failure")
 
-local function sentence(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok)
-  assert.is_true(failure.is(err), tostring(err))
-  assert.equal(2, err.status)
-  return tostring(err)
-end
+local sentence = require("testing.support").usage_error
 
 local function example()
   local parser = cli.parser("blast", "Send packets.")

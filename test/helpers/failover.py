@@ -120,11 +120,16 @@ class Net:
             server.settimeout(60)
             assert address == translated
             if i == 0:
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                client.close()
-                with pytest.raises(ConnectionResetError):
-                    server.recv(1)
+                reset(client, server)
         return client, server
+
+
+def reset(client, server):
+    """The client ends the connection with a reset, and the server hears of it."""
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+    with pytest.raises(ConnectionResetError):
+        server.recv(1)
 
 
 def pass_on(client, server, router=None):

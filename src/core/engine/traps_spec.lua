@@ -125,12 +125,7 @@ describe("nothing is loaded while the engine runs: #slow", function ()
 end)
 
 describe("slow code doesn't slow packets down #slow", function ()
-  local function measure(...)
-    local said, status = testing.script(MEASURED, {}, {...})
-    assert.equal(0, status, said)
-    local before, after = said:match("([%d.e-]+)\t([%d.e-]+)\n$")
-    return tonumber(before), tonumber(after)
-  end
+  local function measure(...) return testing.two_numbers(MEASURED, {...}) end
 
   it("when it runs between", function ()
     local before, after = measure("between")

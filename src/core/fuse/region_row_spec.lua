@@ -6,6 +6,7 @@ local config = require("core.config")
 local engine = require("core.app")
 local port = require("apps.port.port")
 local texts = require("testing.texts")
+local regions = require("testing.regions")
 
 local totals = texts.totals
 
@@ -13,7 +14,7 @@ local BURST, MOST = 4, 32
 local LINKS = {"in.output -> a.i", "a.output -> out.input"}
 
 describe("breaths in a row of a region between ports", function ()
-  local now, in_process = 0, nil
+  local in_process
 
   local Pass = {}
   Pass.__index = Pass
@@ -32,15 +33,7 @@ describe("breaths in a row of a region between ports", function ()
     return c
   end
 
-  -- Breaths that follow one which began so long ago; how many.
-  local function take(seconds)
-    now = now + seconds
-    return breath.take(now)
-  end
-
-  local function grow()
-    for _ = 1, 8 do take(1e-7) end
-  end
+  local take, grow = regions.breaths()
 
   before_each(function ()
     in_process = nil

@@ -2,12 +2,12 @@
 -- Breaths in a row of graphs with several calls: a bridge of two ports, one region each
 -- way.
 
-local breath = require("core.engine.breath")
 local config = require("core.config")
 local engine = require("core.app")
 local graph = require("core.engine.graph")
 local port = require("apps.port.port")
 local texts = require("testing.texts")
+local regions = require("testing.regions")
 
 local totals = texts.totals
 
@@ -54,16 +54,7 @@ local function bridge(burst, class)
 end
 
 describe("a row of breaths", function ()
-  local now = 0
-
-  local function take(seconds)
-    now = now + seconds
-    return breath.take(now)
-  end
-
-  local function grow()
-    for _ = 1, 8 do take(1e-7) end
-  end
+  local take, grow = regions.breaths()
 
   local function configure(c)
     engine.configure(c)

@@ -68,12 +68,7 @@ local MEASURED = [[
   end
   print(before, measure())]]
 
-local function measure(...)
-  local said, status = testing.script(MEASURED, {}, {...})
-  assert.equal(0, status, said)
-  local before, after = said:match("([%d.e-]+)\t([%d.e-]+)\n$")
-  return tonumber(before), tonumber(after)
-end
+local function measure(...) return testing.two_numbers(MEASURED, {...}) end
 
 describe("a field set through a stack #slow", function ()
   it("costs what a store by hand costs", function ()

@@ -70,25 +70,30 @@ describe("a header of every protocol", function ()
   before_each(function () p = packet.from_string(("\0"):rep(2000)) end)
   after_each(function () packet.free(p) end)
 
-  it("says what there isn't, and what may be meant #slow", function ()
+  -- f(header, its layout, the protocol's name, number) for each protocol's header, of a
+  -- stack (1) and of a view (2), if that has one.
+  local function each_header(f)
     for _, name in ipairs(stack.protocols()) do
       local pkt = stack.createStack({name, name = "h"})(p)
       local view = stack.resolve(p, name)
-      for i, h in ipairs{pkt.h, view[name]} do
-        local layout = i == 1 and stack.registry.find(name).default
-          or view.shape.items[1].layout
-        for _, field in ipairs(layout.fields) do
-          for _, prefix in ipairs{"get", "set"} do
-            local right = prefix .. field.name
-            local wrong = misspell(right)
-            local said = refusal(function () return h[wrong](h, 1) end)
-            assert.matches(("%s has no '%s'"):format(name, wrong), said, 1, true)
-            assert.matches("'" .. right .. "'", said, 1, true)
-          end
-          refusal(function () h[field.name .. "X"] = 1 end)
-        end
-      end
+      f(pkt.h, stack.registry.find(name).default, name, 1)
+      if view[name] then f(view[name], view.shape.items[1].layout, name, 2) end
     end
+  end
+
+  it("says what there isn't, and what may be meant #slow", function ()
+    each_header(function (h, layout, name)
+      for _, field in ipairs(layout.fields) do
+        for _, prefix in ipairs{"get", "set"} do
+          local right = prefix .. field.name
+          local wrong = misspell(right)
+          local said = refusal(function () return h[wrong](h, 1) end)
+          assert.matches(("%s has no '%s'"):format(name, wrong), said, 1, true)
+          assert.matches("'" .. right .. "'", said, 1, true)
+        end
+        refusal(function () h[field.name .. "X"] = 1 end)
+      end
+    end)
   end)
 
   it("refuses values that its setters can't take", function ()
@@ -117,31 +122,25 @@ describe("a header of every protocol", function ()
     local wrong = {5, -1.5, 5ULL, "zzz", "", true, {}, {"x"}, print, p, p.data,
       numbers, ffi.new("void *"), {n = nil}}
     local refused = 0
-    for _, name in ipairs(stack.protocols()) do
-      local pkt = stack.createStack({name, name = "h"})(p)
-      local view = stack.resolve(p, name)
-      for i, h in ipairs{pkt.h, view[name]} do
-        local layout = i == 1 and stack.registry.find(name).default
-          or view.shape.items[1].layout
-        for _, cell in ipairs(layout.cells) do
-          for v = 1, #wrong + 1 do -- the last is nil
-            local value = wrong[v]
-            local function assign() h[cell.member] = value end
-            local field = cell.fields[1]
-            if not field or field.kind ~= "uint" or type(value) == "table" then
-              local said = refusal(assign)
-              assert.matches(("%s.%s "):format(name, cell.member), said, 1, true)
-            end
-            if not pcall(assign) then
-              refusal(assign)
-              refused = refused + 1
-            end
-            local read = h[cell.member]
-            assert.is_true(read ~= nil and type(read) ~= "string", i)
+    each_header(function (h, layout, name, i)
+      for _, cell in ipairs(layout.cells) do
+        for v = 1, #wrong + 1 do -- the last is nil
+          local value = wrong[v]
+          local function assign() h[cell.member] = value end
+          local field = cell.fields[1]
+          if not field or field.kind ~= "uint" or type(value) == "table" then
+            local said = refusal(assign)
+            assert.matches(("%s.%s "):format(name, cell.member), said, 1, true)
           end
+          if not pcall(assign) then
+            refusal(assign)
+            refused = refused + 1
+          end
+          local read = h[cell.member]
+          assert.is_true(read ~= nil and type(read) ~= "string", i)
         end
       end
-    end
+    end)
     assert.is_true(refused > 5000, refused)
   end)
 

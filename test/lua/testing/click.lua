@@ -276,4 +276,12 @@ function click.run_dump(fields, lines, text, prepare)
   return r
 end
 
+--- What the router of that configuration says is wrong with it, or nil; `pattern`: of
+--- all that is said.
+function click.problem(config, pattern)
+  local r, text = click.router(config, {simtime = false})
+  if not r then return text:match(pattern) end
+  r:close()
+end
+
 return click

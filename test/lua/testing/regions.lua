@@ -2,6 +2,7 @@
 -- For specs of fused regions: configurations put together from tables, where apps
 -- called "in" and "out" are idle ones whose links the spec fills and empties.
 
+local breath = require("core.engine.breath")
 local config = require("core.config")
 local engine = require("core.app")
 local link = require("core.link")
@@ -78,6 +79,19 @@ end
 function regions.tear_down()
   engine.fuse = true
   engine.configure(config.new())
+end
+
+--- A clock of its own for breaths: take(seconds) says how many breaths follow one which
+--- began so long before; grow() makes them more.
+function regions.breaths()
+  local now = 0
+  local function take(seconds)
+    now = now + seconds
+    return breath.take(now)
+  end
+  return take, function ()
+    for _ = 1, 8 do take(1e-7) end
+  end
 end
 
 return regions

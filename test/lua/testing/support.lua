@@ -5,8 +5,10 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local failure = require("core.failure")
 local files = require("core.lib.files")
 local health = require("core.watch.health")
+local jit_util = require("jit.util")
 local link = require("core.link")
 local packet = require("core.packet")
 local unistd = require("posix.unistd")
@@ -158,6 +160,35 @@ function testing.noting_class(log, methods)
     end
   end
   return class
+end
+
+--- The sentence with which f(...) refuses what a user said (exit status 2).
+function testing.usage_error(f, ...)
+  local ok, err = pcall(f, ...)
+  assert(not ok, "it refuses nothing")
+  assert(failure.is(err), tostring(err))
+  assert(err.status == 2, "its exit status is " .. err.status)
+  return tostring(err)
+end
+
+--- The machine code's size, in bytes, of the trace of `loop`, a function that goes
+--- round so many times. It is of a chunk of its own, so no trace of another is part of
+--- it.
+function testing.machine_code(loop)
+  jit.flush()
+  for _ = 1, 100 do loop(1000) end
+  for number = 1, 100 do
+    local info = jit_util.traceinfo(number)
+    if info and info.linktype == "loop" then return #jit_util.tracemc(number) end
+  end
+end
+
+--- The two numbers that a script prints in its last line, run with the arguments.
+function testing.two_numbers(code, arguments)
+  local said, status = testing.script(code, {}, arguments)
+  assert(status == 0, said)
+  local one, two = said:match("([%d.e-]+)\t([%d.e-]+)\n$")
+  return tonumber(one), tonumber(two)
 end
 
 return testing

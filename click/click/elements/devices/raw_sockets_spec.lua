@@ -23,14 +23,7 @@ local function run(text)
   return said, dropped
 end
 
-local function problem(config)
-  local r, text = click.router(config, {simtime = false})
-  if r then
-    r:close()
-    return nil
-  end
-  return text:match("\n  (.*)\nRouter")
-end
+local function problem(config) return click.problem(config, "\n  (.*)\nRouter") end
 
 describe("RawSocket", function ()
   it("says what it can't do", function ()

@@ -150,14 +150,7 @@ describe("Socket", function ()
   end)
 
   it("says what it can't do", function ()
-    local function problem(config)
-      local r, text = click.router(config, {simtime = false})
-      if r then
-        r:close()
-        return nil
-      end
-      return text:match("\n  ([^\n]*)")
-    end
+    local function problem(config) return click.problem(config, "\n  ([^\n]*)") end
     local port = free_port(packet_socket.STREAM)
     for arguments, text in pairs{
       ["SCTP, 1"] = "unknown socket type 'SCTP'",

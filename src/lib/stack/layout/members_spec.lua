@@ -2,8 +2,8 @@
 -- A header's members cost compiled code what a plain C struct's cost.
 
 local ffi = require("ffi")
-local jit_util = require("jit.util")
 local stack = require("lib.stack")
+local testing = require("testing.support")
 
 local ip4 = stack.registry.find("ip4").default
 local plain = ffi.typeof("$ *", ffi.typeof(ip4.declaration))
@@ -15,12 +15,7 @@ local function compiled(text, pointer)
   local loop = loadstring(("local h, other = ... return function (n) for i = 1, n do "
     .. "%s end end"):format(text))(ffi.cast(pointer, bytes),
     ffi.cast(pointer, bytes + 32))
-  jit.flush()
-  for _ = 1, 100 do loop(1000) end
-  for number = 1, 100 do
-    local info = jit_util.traceinfo(number)
-    if info and info.linktype == "loop" then return #jit_util.tracemc(number) end
-  end
+  return testing.machine_code(loop)
 end
 
 -- Of a number the machine code has one to eight bytes, by what it is: of addresses that

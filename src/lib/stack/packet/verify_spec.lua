@@ -5,14 +5,14 @@
 local packet = require("core.packet")
 local stack = require("lib.stack")
 
-describe("headers that contradict one another", function ()
-  local p
-  before_each(function ()
-    p = packet.allocate()
-    p.length = 0
-  end)
-  after_each(function () packet.free(p) end)
+local p
+before_each(function ()
+  p = packet.allocate()
+  p.length = 0
+end)
+after_each(function () packet.free(p) end)
 
+describe("headers that contradict one another", function ()
   -- What is wrong with the stack's packet once `change` was at it: by resolve, and the
   -- sentences of verify.
   local function wrong(change, ...)
@@ -87,13 +87,6 @@ describe("headers that contradict one another", function ()
 end)
 
 describe("bytes behind IP's end", function ()
-  local p
-  before_each(function ()
-    p = packet.allocate()
-    p.length = 0
-  end)
-  after_each(function () packet.free(p) end)
-
   local SHAPES = {{"eth", "ip4", "tcp"}, {"eth", "ip6", "udp"},
     {"eth", "ip4", "udp", "dns"}, {{"eth", subType = "vlan"}, "ip4", "icmp", "echo"},
     {"eth", "pppoe", "ppp", "ip4"}}
