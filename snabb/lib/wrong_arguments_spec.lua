@@ -13,6 +13,9 @@ wrong.right.pointer = function () return bytes end
 wrong.right.mac = wrong.right.pointer
 wrong.right.ip6 = wrong.right.pointer
 wrong.right.ip4 = wrong.right.pointer
+wrong.right.packet = function ()
+  return require("core.packet").from_string(("x"):rep(60))
+end
 wrong.right.file = function () return assert(io.open("/dev/null", "r+")) end
 wrong.right.gauge = function ()
   return require("lib.gauge").create("wrong/arguments")
@@ -61,6 +64,10 @@ describe("wrong arguments of headers:", function ()
     src_port = "field?", seq_num = "field?", syn = "field?", new = "table",
   })
   methods("udp", header("udp"), {checksum = "pointer? amount?", new = "table"})
+  methods("gre", header("gre"), {new = "table?", protocol = "field?"})
+  methods("keyed_ipv6_tunnel", header("keyed_ipv6_tunnel"), {
+    new = "table?", new_cookie = "string", session_id = "field?",
+  })
   methods("lladdr", function ()
     return require("lib.protocol.icmp.nd.options.lladdr"):new(bytes)
   end, {addr = "mac?", new_from_mem = "pointer amount", new = "mac"})
@@ -77,6 +84,7 @@ describe("wrong arguments of libraries:", function ()
   })
   functions("lib.gauge", {create = "string number?", open = "string", read = "gauge",
     set = "gauge amount"})
+  functions("apps.rss.metadata", {add = "packet", get = "packet"})
   functions("lib.json", {decode = "string number?"})
   functions("lib.pcap.pcap", {records = "string", readc = "file ctype",
     write_record_header = "file size", write_record = "file pointer size"})

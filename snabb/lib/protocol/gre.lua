@@ -2,6 +2,7 @@
 -- GRE headers (RFC 2784) with or without checksum and key (RFC 2890): four sizes.
 
 local ffi = require("ffi")
+local check = require("lib.protocol.check")
 local class = require("lib.lua.class")
 local header = require("lib.protocol.header")
 local lib = require("core.lib")
@@ -40,6 +41,7 @@ end
 --- is given.
 function gre:new(config)
   config = config or {}
+  if type(config) ~= "table" then check.fields("gre", config) end
   local o = gre:superClass().new(self)
   o._checksum, o._key = config.checksum and true or false, config.key ~= nil
   o:use_own(variant(o._checksum, o._key))
@@ -90,6 +92,7 @@ end
 function gre:key(key)
   if not self._key then return nil end
   local h = self:header()
+  if key ~= nil and type(key) ~= "number" then key = check.number("key", key) end
   if key ~= nil then h.key = htonl(key) end
   return (ntohl(h.key))
 end
@@ -97,6 +100,9 @@ end
 --- The EtherType of what follows.
 function gre:protocol(protocol)
   local h = self:header().h
+  if protocol ~= nil and type(protocol) ~= "number" then
+    protocol = check.number("protocol", protocol)
+  end
   if protocol ~= nil then h.protocol = htons(protocol) end
   return (ntohs(h.protocol))
 end

@@ -3,6 +3,8 @@
 -- cookie of 64 bits. Only these are meant by protocol 115 here.
 
 local ffi = require("ffi")
+local arguments = require("core.lib.arguments")
+local check = require("lib.protocol.check")
 local class = require("lib.lua.class")
 local fields = require("lib.protocol.fields")
 local header = require("lib.protocol.header")
@@ -46,6 +48,7 @@ end
 --- zeros).
 function tunnel:new(config)
   config = config or {}
+  if type(config) ~= "table" then check.fields("keyed_ipv6_tunnel", config) end
   local o = tunnel:superClass().new(self)
   o:session_id(config.session_id or NO_SESSION)
   o:cookie(config.cookie)
@@ -74,6 +77,10 @@ end
 --- The cookie.
 function tunnel:cookie(c)
   local h = self:header()
+  if type(c) ~= "nil" and type(c) ~= "table" and not ffi.istype(cookie_t, c) then
+    error(("cookie()'s argument is %s; it takes what new_cookie() returns"):format(
+      arguments.shown(c)), 2)
+  end
   if c ~= nil then h.cookie.cookie_64bit = c.cookie_64bit end
   return h.cookie
 end
