@@ -20,7 +20,7 @@ import time
 
 from helpers import command_lines
 from helpers.capture import save
-from helpers.command import PERIGEE, catches, tool
+from helpers.command import PERIGEE, catches, limit_memory, tool
 
 ENDS_S, PATIENCE_S = 3, 60  # by itself; and in any case, on a busy machine
 MOST_FAULTS = 5
@@ -42,7 +42,7 @@ def prepare(folder):
 
 
 def limit():
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+    limit_memory(MOST_BYTES)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -80,8 +80,9 @@ def run(words, folder):
         return None  # it had nothing to report
     if process.returncode not in (0, 1, 2):
         return f"exit status {process.returncode}: {said[-2000:]}"
-    if "traceback" in said:
-        return f"a traceback: {said[-2000:]}"
+    for words in "traceback", "runtime error:", "Sanitizer":
+        if words in said:
+            return f"{words}: {said[-2000:]}"
     if process.returncode and not any(word in said for word in SENTENCES):
         return f"exit status {process.returncode}, and no sentence: {said[-2000:]}"
     return None

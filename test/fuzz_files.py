@@ -19,15 +19,16 @@ import tempfile
 import time
 
 from helpers.capture import save
-from helpers.command import PERIGEE, ROOT, catches
+from helpers.command import PERIGEE, ROOT, catches, limit_memory
 from helpers.file_formats import DUMP_FILES, SCRIPTS, formats
 
 CPU_S, WALL_S, MOST_BYTES, MOST_FAULTS = 5, 120, 6 << 30, 5
 SHORT = 200  # bytes of a file of which all bits are changed
-RAW = re.compile(r"traceback|attempt to |bad argument|cannot convert|has no member named"
-                 r"|cannot be indexed|expected, got|stack overflow|not enough memory"
-                 r"|malformed pattern|\.lua:\d+:|assertion failed|PANIC")
-OF_LUA = re.compile(r"stack overflow|not enough memory|PANIC")
+RAW = re.compile(
+    r"runtime error|Sanitizer|traceback|attempt to |bad argument|cannot convert"
+    r"|has no member named|cannot be indexed|expected, got|stack overflow"
+    r"|not enough memory|malformed pattern|\.lua:\d+:|assertion failed|PANIC")
+OF_LUA = re.compile(r"runtime error|Sanitizer|stack overflow|not enough memory|PANIC")
 
 
 def prepare(folder):
@@ -46,7 +47,7 @@ def prepare(folder):
 
 def limit():
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 1))
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+    limit_memory(MOST_BYTES)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -3,8 +3,10 @@
 started here has a timeout, and is killed when its test ends."""
 
 import contextlib
+import functools
 import os
 import pathlib
+import resource
 import selectors
 import shutil
 import signal
@@ -48,6 +50,18 @@ def check(*command, **kwargs):
 def perigee(*args, **kwargs):
     """Run perigee to its end."""
     return run(PERIGEE, *args, **kwargs)
+
+
+@functools.cache
+def is_sanitized():
+    """Is it built with GCC's checks? Their memory is terabytes, of which little is used."""
+    return b"__asan_init" in PERIGEE.read_bytes()
+
+
+def limit_memory(most_bytes):
+    """A process, before it becomes perigee, may have so much private memory."""
+    if not is_sanitized():
+        resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, most_bytes))
 
 
 def catches(pid, number=signal.SIGURG):
