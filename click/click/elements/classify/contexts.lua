@@ -46,7 +46,8 @@ local CTXManager = manager.define{
   notes = "Packets begin with an Ethernet header (CONTEXT ETHER), or with an IP header "
     .. "(NONE). Those that aren't IPv4 pass, and have no flow. Up to 1048576 flows are "
     .. "kept, for 60 seconds each. CTXDispatchers behind classify for themselves.",
-  differs = "All arguments but CONTEXT change nothing.",
+  differs = "All arguments but CONTEXT change nothing. The leaves_ handlers count "
+    .. "flows; there is no print_tree, as there is no tree.",
   arguments = {
     {"AGGCACHE", "bool", default = false}, {"RESERVE", "unsigned", default = 0},
     {"CACHESIZE", "unsigned", default = 4096, keyword = true},
@@ -60,6 +61,11 @@ local CTXManager = manager.define{
     {"RELEASE", "bool", keyword = true},
   },
 }
+
+-- FastClick counts the leaves of its tree of flows.
+for _, which in ipairs{"", "all_", "nondefault_"} do
+  CTXManager.handlers["leaves_" .. which .. "count"] = CTXManager.handlers.count
+end
 
 function CTXManager:configure(a)
   if a.CONTEXT ~= "ETHER" and a.CONTEXT ~= "NONE" then

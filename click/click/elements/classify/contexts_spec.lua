@@ -75,8 +75,8 @@ describe("CTXManager", function ()
       -> there :: Counter -> Discard]]))
     r:run()
     local function read(name) return (tostring(assert(r:handler_read(name)))) end
-    assert.same({"2", "2", "1", "1"}, {read("others.count"), read("there.count"),
-      read("l.conn"), read("ctx.count")})
+    assert.same({"2", "2", "1", "1", "1"}, {read("others.count"), read("there.count"),
+      read("l.conn"), read("ctx.count"), read("ctx.leaves_count")})
     r:close()
   end)
 end)

@@ -217,3 +217,22 @@ describe("TCPReorder", function ()
     end
   end)
 end)
+
+describe("SimpleTCPReorder", function ()
+  it("begins with any segment", function ()
+    local name = os.tmpname()
+    local r = click.run_dump(FIELDS, {line(1, 7000, "A", "abc"),
+      line(1, 7006, "FA", "g"), line(1, 7003, "A", "def"), line(1, 7000, "A", "abc"),
+      line(1, 7003, "A", "def")}, ([[SOURCE -> FlowIPManager -> r :: SimpleTCPReorder
+        -> ToIPSummaryDump(%s, FIELDS tcp_seq payload); r[1] -> again :: Counter
+        -> Discard]]):format(name))
+    assert.equal("2", tostring(r:handler_read("again.count")))
+    r:close()
+    local list = {}
+    for text in io.lines(name) do
+      if not text:find("^!") then list[#list + 1] = text:gsub('"', "") end
+    end
+    os.remove(name)
+    assert.same({"7000 abc", "7003 def", "7006 g"}, list)
+  end)
+end)

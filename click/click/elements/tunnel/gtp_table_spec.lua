@@ -84,8 +84,9 @@ describe("GTPLookup", function ()
         -> Catch;
       t[1] -> Strip(36) -> MarkIPHeader -> ICMPPingResponder -> GTPEncap(33)
         -> UDPIPEncap(192.0.2.2, 2152, 192.0.2.1, 2152) -> [1]t]])
-    assert.equal(hex("4500004500000000fa113ca4" .. REVERSED .. "086808680031000030ff0021"
-      .. "00000021" .. "4500002100000000fa117ac4" .. FAR .. HOST .. "00350007000d75be")
+    assert.equal(hex("4500004500000000fa113ca4" .. REVERSED .. "0868086800310000"
+      .. "30ff002100000021"
+      .. "4500002100000000fa117ac4" .. FAR .. HOST .. "00350007000d75be")
       .. "hello", r.caught[1])
   end)
 end)
