@@ -8,7 +8,7 @@ import re
 import pytest
 from scapy.all import IP, UDP, Ether, wrpcap
 
-from helpers.command import PERIGEE, run
+from helpers.command import PERIGEE, ROOT, run
 from helpers.file_formats import DUMP_FILES
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
@@ -134,6 +134,7 @@ SMALL = {
                        "-c", "2", "--plot", "@OUT.svg"],
     "loadtest --bench-file": ["loadtest", "transient", "-b", "1e6", "-s", "1e6", "-D", "0.01",
                               "--warm-up", "0", "--bench-file", "@OUT", "@IN", "null"],
+    "lwaftr bench -b": ["lwaftr", "bench", "-D", "1.5", "-b", "@OUT", "@CONF", "@IN", "@IN"],
     "vtep --state": ["vtep", "--inner", "null", "--outer", "null", "--address",
                      "192.0.2.1/24", "--vni", "5", "--duration", "0.02", "--state", "@OUT"],
     "vtep --json": ["vtep", "--inner", "null", "--outer", "null", "--address",
@@ -168,6 +169,7 @@ def outcome(words, packets, tmp_path, options, before=":", **kwargs):
     disk.mkdir()
     words = [w.replace("@IN", str(packets)).replace("@OUT", str(disk / "file"))
              .replace("@DIR", str(disk)).replace("@DUMP", str(tmp_path / "dump"))
+             .replace("@CONF", str(ROOT / "examples/lwaftr/one.conf"))
              .replace("@SPEC", str(tmp_path / "spec"))
              for w in words]
     (tmp_path / "dump").mkdir()
@@ -203,7 +205,7 @@ FILL = "head -c 16k /dev/zero >filler 2>/dev/null"
 def test_what_finds_no_room_is_told(name, packets, tmp_path):
     result = outcome(SMALL[name], packets, tmp_path, "size=16k", FILL)
     said = result.stdout + result.stderr
-    assert "No space left on device" in said, said
+    assert re.search(r"disk/\S*: No space left on device", said), said
     assert result.returncode == 1, said
     assert "stack traceback" not in said
 

@@ -6,7 +6,6 @@ local ffi = require("ffi")
 local atomic_file = require("core.lib.atomic_file")
 local cli = require("lib.cli")
 local failure = require("core.failure")
-local files = require("core.lib.files")
 local sample = require("program.lwaftr.sample")
 local values = require("apps.lwaftr.conf_values")
 require("apps.lwaftr.softwires") -- declares struct softwire
@@ -154,9 +153,7 @@ function M.run(args)
     write_pieces(function (text) file:put(text) end, options)
     file:finish()
   else
-    write_pieces(function (text)
-      files.append(io.stdout, "standard output", text)
-    end, options)
+    write_pieces(function (text) io.stdout:write(text) end, options) -- see core.main
   end
   local nth, count = M.softwires(options)
   for _, kind in ipairs{{options.pcap_v4, sample.from_internet},

@@ -4,6 +4,7 @@
 
 local engine = require("core.app")
 local failure = require("core.failure")
+local files = require("core.lib.files")
 local timer = require("core.timer")
 
 local rates = {}
@@ -47,9 +48,7 @@ local function format(self, elapsed, column, mpps, gbps)
 end
 
 local function put(self, text)
-  local ok, problem = self.file:write(text)
-  if ok then ok, problem = self.file:flush() end
-  if not ok then failure.raise("the rates can't be written: %s", problem) end
+  files.append(self.file, self.path or "standard output", text)
 end
 
 local function note(points, name, time, value)
@@ -101,10 +100,10 @@ function rates.start(columns, path, hydra)
   local file = io.stdout
   if path then
     local opened, problem = io.open(path, "w")
-    if not opened then failure.raise("the rates can't be written: %s", problem) end
+    if not opened then failure.raise("can't write %s", problem) end
     file = opened
   end
-  local o = setmetatable({columns = columns, file = file, hydra = hydra,
+  local o = setmetatable({columns = columns, file = file, path = path, hydra = hydra,
     points = {}, bit_points = {}}, Rates)
   o.start = engine.now()
   o.time, o.before = o.start, read(o)
