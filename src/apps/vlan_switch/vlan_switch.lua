@@ -172,7 +172,9 @@ end
 --- Other ports, of a switch that runs: what is in its links stays. Addresses that were
 --- learned are learned again.
 function VlanSwitch:reconfig(arg)
-  for key, value in pairs(build(arg)) do self[key] = value end
+  local built = build(arg)
+  self.former = self.addresses
+  for key, value in pairs(built) do self[key] = value end
   if self.input then self:link() end
 end
 
@@ -202,12 +204,19 @@ function VlanSwitch:kept_state()
   for i, port in ipairs(self.ports) do names[i] = port.name end
   local notes, port_now, numbers = fdb_kept.by_name(names)
   local learns = self.hold.learns
-  return {fdb_kept.item(self.addresses, {of = "addresses", notes = notes,
+  local item = fdb_kept.item(self.addresses, {of = "addresses", notes = notes,
     numbers = numbers, port = function (number, text)
       local now, why = port_now(number, text)
       if now and learns[now] == 0 then return nil, "of a port that doesn't learn" end
       return now, why
-    end})}
+    end})
+  local former = self.former -- whose file is this one's from now on
+  self.former = nil
+  function item.done()
+    if former then former:close() end
+    former = nil
+  end
+  return {item}
 end
 
 -- Packets -------------------------------------------------------------------------

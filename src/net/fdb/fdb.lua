@@ -53,6 +53,9 @@ function fdb.of_key(key)
   return ffi.string(parts.byte, 6), parts.half[3]
 end
 
+--- Give the memory back: it can't be used any more, nor can the struct fdb.
+function Fdb:close() self.flows:close() end
+
 --- The time, in the unit of `timeout`.
 function Fdb:set_now(now) self.fdb.now = now end
 function Fdb:now() return tonumber(self.fdb.now) end

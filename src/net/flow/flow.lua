@@ -137,6 +137,13 @@ function Table:count() return self.table.records.count end
 --- Take all records out.
 function Table:clear() C.pg_flow_table_clear(self.table) end
 
+--- Give its memory back, and its files: it can't be used any more. (Without this the
+--- garbage collector does, some time.)
+function Table:close()
+  C.pg_flow_table_free(ffi.gc(self.table, nil))
+  self.table, self.record = nil, nil
+end
+
 --- Bytes in use, and the most that there can be.
 function Table:memory()
   local t = self.table
