@@ -3,12 +3,13 @@
 reads it, in which @ stands for its path."""
 
 import dataclasses
+import gzip
 import json
 import struct
 
 from scapy.all import IP, TCP, Ether, raw
 
-from helpers.capture import MICROSECONDS, NANOSECONDS
+from helpers.capture import MICROSECONDS, NANOSECONDS, zstd
 from helpers.command import ROOT
 
 UDP = bytes.fromhex(
@@ -246,6 +247,11 @@ def formats():
         for magic, unit in (MICROSECONDS, "us"), (NANOSECONDS, "ns"):
             add(f"pcap, {end}, {unit}", pcap(order, magic), "echo pcap:rx=@,tx=/dev/null")
         add(f"pcapng, {end}", pcapng(order), "echo pcap:rx=@,tx=/dev/null")
+    packed = gzip.compress(pcap("<", MICROSECONDS), mtime=0)
+    add("pcap, gzip", packed, "echo pcap:rx=@,tx=/dev/null")
+    add("pcap, zstd", zstd(pcap("<", MICROSECONDS)), "echo pcap:rx=@,tx=/dev/null")
+    add("pcap, gzip, FromDump", packed,
+        "click -e FromDump(@,STOP\ttrue)->Discard")
     add("pcap, replay", pcap("<", MICROSECONDS), "replay --topspeed @ null")
     add("pcapng, replay", pcapng("<"),
         "replay --topspeed --map-ip 10.0.0.0/8:11.0.0.0/8 @ null")
