@@ -124,9 +124,10 @@ function owner.is_gone(folder, pid)
   if not mark then return owner.no_process(pid) end
   local near = mark.namespace == owner.myself().namespace
   if near and owner.no_process(mark.pid) then return true end
+  local start = near and start_here(mark.pid)
+  if start == "" then return true end -- though the kernel may not have closed all yet
   if file_lock.is_held(folder) then return false end
   if not near then return true end
-  local start = start_here(mark.pid)
   return start ~= nil and start ~= mark.start
 end
 

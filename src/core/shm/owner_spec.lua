@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
+local file_lock = require("core.lib.file_lock")
 local owner = require("core.shm.owner")
 local shm_root = require("testing.shm_root")
 local signal = require("posix.signal")
@@ -50,10 +51,13 @@ describe("core.shm.owner", function ()
   it("knows that a process that was killed has ended before it was waited for",
     function ()
       local folder = shm_root.make()
+      local lock = file_lock.open(folder) -- of a fork that hasn't ended yet
+      assert(file_lock.try(lock))
       local pid, name = killed(folder)
       local gone, named, again = owner.is_gone(folder, pid), owner.named(name),
         owner.name_of(pid)
       wait.wait(pid)
+      unistd.close(lock)
       shm_root.remove()
       assert.same({true}, {gone, named, again})
     end)
