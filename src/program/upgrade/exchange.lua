@@ -138,8 +138,13 @@ local function lock_out_others(o)
   until o.alone
 end
 
+-- The command and its guard do so, whoever is there: a file that is another upgrade's
+-- by now is left alone.
 local function let_others(o)
-  unistd.unlink(path_of_lock(o))
+  local found = stat.lstat(path_of_lock(o))
+  if found and found.st_ino == stat.stat("/proc/self/fd/" .. o.alone).st_ino then
+    unistd.unlink(path_of_lock(o))
+  end
   file_lock.release(o.alone)
 end
 
@@ -167,9 +172,7 @@ end
 local function be_guard(o, said)
   C.pg_catch_signals()
   log.warning("upgrade %s: its command was killed", o.name)
-  local ok, err = pcall(go_on, o, said)
-  let_others(o)
-  if not ok then error(err, 0) end
+  go_on(o, said)
 end
 
 local function exchange(o, guard)
@@ -194,7 +197,9 @@ end
 function M.run(o)
   lock_out_others(o)
   o.former = previous.text(o.name)
-  local guard = Guard.begin(function (said) be_guard(o, said) end)
+  local guard = Guard.begin(function (said) be_guard(o, said) end, function ()
+    let_others(o)
+  end)
   local ok, err = pcall(exchange, o, guard)
   guard:finish()
   let_others(o)

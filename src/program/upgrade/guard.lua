@@ -27,9 +27,12 @@ local function hear(pipe)
   return said
 end
 
-local function look_after(pipe, go_on)
+local function look_after(pipe, go_on, at_end)
   local said = hear(pipe)
-  if said[#said] ~= Guard.DONE then go_on(said) end
+  if said[#said] == Guard.DONE then return at_end() end
+  local ok, err = pcall(go_on, said)
+  at_end()
+  if not ok then error(err, 0) end
 end
 
 --- What the command says last.
@@ -37,18 +40,19 @@ Guard.DONE = "done"
 
 -- In a session of its own: Ctrl-C is for the command. It is nobody's child, so that it
 -- needn't be waited for.
-local function be_guard(pipe, ends, go_on)
+local function be_guard(pipe, ends, ...)
   unistd.setpid("s")
   if unistd.fork() ~= 0 then unistd._exit(0) end
-  local ok, err = pcall(look_after, pipe, go_on)
+  local ok, err = pcall(look_after, pipe, ...)
   if not ok then log.error("%s", tostring(err)) end
   unistd.close(ends)
   unistd._exit(ok and 0 or 1)
 end
 
 --- Start it. If this process ends before finish(), it calls go_on(SAID), with the list
---- of the texts that say() was given.
-function Guard.begin(go_on)
+--- of the texts that say() was given. In any case it calls at_end() then: this process
+--- may be killed behind finish().
+function Guard.begin(go_on, at_end)
   io.stdout:flush()
   local pipe, said = new_pipe("can't make a pipe")
   local ended, ends = new_pipe("can't make a pipe")
@@ -57,7 +61,7 @@ function Guard.begin(go_on)
   if pid == 0 then
     unistd.close(said)
     unistd.close(ended)
-    be_guard(pipe, ends, go_on)
+    be_guard(pipe, ends, go_on, at_end)
   end
   wait.wait(pid)
   unistd.close(ends)
