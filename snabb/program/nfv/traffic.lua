@@ -17,6 +17,7 @@ local plan = require("core.engine.plan")
 local sandbox = require("lib.sandbox.sandbox")
 local signals = require("core.engine.signals")
 local timer = require("core.timer")
+local until_turn = require("lib.saved.until_turn")
 local watch = require("program.run.watch")
 
 local traffic = {}
@@ -176,7 +177,8 @@ function traffic.run(args)
   if not options.benchmark then signals.take({HUP = true}, true) end -- from the start
   engine.busywait = options.busy or engine.busywait
   if options.benchmark then return run_bench(options) end
-  local run = {}
+  local run, hang_up = {}, nil
+  until_turn.watch({options.config}, function () hang_up() end)
   start(run, options)
   io.flush()
   offer.let_in(function () return run.text end)
@@ -184,7 +186,7 @@ function traffic.run(args)
   every(options.link_report_interval, "links", engine.report_links)
   every(options.debug_report_interval, "apps", engine.report_apps)
   every(1, "flush", io.flush)
-  local hang_up = follow(run, options)
+  hang_up = follow(run, options)
   engine.main{duration = options.duration, on_signal = {HUP = hang_up}}
 end
 

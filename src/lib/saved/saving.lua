@@ -10,6 +10,7 @@ local outside = require("core.outside.visitors")
 local saver = require("lib.saved.saver")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
+local until_turn = require("lib.saved.until_turn")
 
 local saving = {}
 
@@ -69,9 +70,14 @@ local function newest(self)
 end
 
 --- What start(FILE) returns, of the newest configuration (nil: what the command line
---- says) or else of the last good one. Raises what start() does.
-function Saving:start(start)
+--- says) or else of the last good one. Raises what start() does. If this process stands
+--- by, and that is another one when it takes over, again(FILE), optional, is called.
+function Saving:start(start, again)
   local file = newest(self)
+  if again then
+    local paths = {self.path or self.given, self.given}
+    until_turn.watch(paths, function () again(newest(self)) end)
+  end
   if self.memory then return self.memory:start(file, start) end
   return start(file)
 end

@@ -98,11 +98,16 @@ local function columns()
   return list
 end
 
+-- What the options say, in the configuration.
+local function complete(options, conf)
+  arguments.complete(options, conf)
+  move(conf, options)
+end
+
 -- The router of the configuration in the file, which runs.
 local function router_of(options, file)
   local conf = reader.file(file)
-  arguments.complete(options, conf)
-  move(conf, options)
+  complete(options, conf)
   local wiring = {kind = options.xdp and "xdp" or "packet", cpus = options.cpus,
     mirror = mirror_port(options.mirror)}
   local router = Router.new(conf, function (list, binding)
@@ -119,7 +124,7 @@ function M.run(args)
   local verbosity = options.level or options.verbosity
   local router, saved = saving.start(options, function (file)
     return router_of(options, file)
-  end)
+  end, function (conf) complete(options, conf) end)
   local ready = readiness.of(router, options.ready_file)
   local lead = leader.start(router, ready, saved)
   local lines = verbosity >= 1

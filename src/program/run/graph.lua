@@ -21,6 +21,7 @@ local sandbox = require("lib.sandbox.sandbox")
 local server = require("lib.control.server")
 local signals = require("core.engine.signals")
 local timer = require("core.timer")
+local until_turn = require("lib.saved.until_turn")
 local watch = require("program.run.watch")
 local tables = require("core.lib.tables")
 
@@ -193,11 +194,14 @@ local function check(loaded)
     counted(size(c.apps), "app"), counted(size(c.links), "link")))
 end
 
--- The graph of the `file`, or of what is remembered of it at the `path`, runs.
-local function started(file, path)
+-- The graph of the `file`, or of what is remembered of it at the `path`, runs. Where
+-- this process waits for its turn before, and the file changes meanwhile, again() is
+-- called as it takes over.
+local function started(file, path, again)
   local loaded = graph_file.parse(file, document.text(path))
   if loaded.name then engine.claim_name(loaded.name) end
   kept.begin(loaded)
+  until_turn.watch({loaded.path, unpack(loaded.notes.files)}, again)
   if loaded.cpus and not placement.wanted() then placement.use(loaded.cpus) end
   local ok, err = pcall(loaded.apply, loaded, engine.configure)
   if ok then return loaded end
@@ -225,7 +229,8 @@ function graph.run(args)
   end
   local run = {}
   run.memory = options.last_good and remembering(run, options)
-  local function start(path) return started(options.file, path) end
+  local hang_up = sandbox.unless_entered("SIGHUP", function () run.begin() end)
+  local function start(path) return started(options.file, path, hang_up) end
   run.graph = run.memory and run.memory:start(options.file, start)
     or start(options.file)
   offer.let_in(function () return run.graph.text end)
@@ -237,7 +242,7 @@ function graph.run(args)
   local ends = options.duration and engine.now() + options.duration or math.huge
   local function done() return engine.now() >= ends or engine.finished(), ends end
   engine.main{done = done, in_rows = true, no_report = options.no_report,
-              on_signal = {HUP = sandbox.unless_entered("SIGHUP", run.begin)}}
+              on_signal = {HUP = hang_up}}
 end
 
 return graph

@@ -2,7 +2,7 @@
 -- Have some files changed? Asked now and then. What is still being written doesn't
 -- count: two looks must find the same.
 
-local document = require("lib.document.document")
+local content = require("lib.saved.until_turn").content
 local stat = require("posix.sys.stat")
 
 local watch = {}
@@ -20,17 +20,6 @@ local function mark_of(path)
   if os.time() - found.st_mtime < RECENT_SECONDS then return nil end
   return ("%d %d %d %d"):format(found.st_dev, found.st_ino, found.st_size,
     found.st_mtime)
-end
-
--- What they have, as one string.
-local function content(paths)
-  local parts = {}
-  for i, path in ipairs(paths) do
-    local ok, text = pcall(document.text, path)
-    parts[i] = ("%s %s %s\n"):format(path, ok and "has" or "can't be read",
-      ok and text or "")
-  end
-  return table.concat(parts)
 end
 
 local function look(self)

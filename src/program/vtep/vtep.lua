@@ -20,6 +20,7 @@ local addresses = require("net.address.address")
 local signals = require("core.engine.signals")
 local termination = require("core.cpus.termination")
 local text = require("program.vtep.text")
+local until_turn = require("lib.saved.until_turn")
 local vtep = require("apps.vtep.vtep")
 
 local M = {summary = "join Ethernet segments over IP: a VXLAN tunnel end point"}
@@ -158,6 +159,7 @@ function M.run(args)
   local run = {parsed = parsed}
   local handlers = on_signal(run)
   signals.take(handlers, true) -- from the start
+  if parsed.config then until_turn.watch({parsed.config}, handlers.HUP) end
   if parsed.last_good then begin_or_last_good(run) else begin(run, parsed) end
   offer.let_in(function () return text.of(run.options) end)
   local options, tunnel = run.options, run.tunnel
