@@ -130,5 +130,11 @@ def test_neutron2snabb(tmp_path):
     assert result.returncode == 2 and not (tmp_path / "port0").exists()
     assert result.stderr == f"perigee: {tmp_path}/wrong/ports.txt:1: port 'p1': vlan: " \
         "4095 isn't a whole number from 0 to 4094\n"
+    rules[0][7] = "1O00"
+    dump(tmp_path / "number", **tables)
+    result = perigee("nfv", "neutron2snabb", tmp_path / "number", tmp_path, "here")
+    assert (result.returncode, result.stderr) == (
+        2, "perigee: the port_range_min '1o00' of a security group's rule is no number "
+        "from 0 to 65535\n")
     result = perigee("nfv", "neutron2snabb", tmp_path / "dump", out, "elsewhere")
     assert "no vhost-user port for the host 'elsewhere'" in result.stderr

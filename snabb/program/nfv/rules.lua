@@ -19,20 +19,33 @@ local function join(parts, word)
   return "(" .. table.concat(parts, " " .. word .. " ") .. ")"
 end
 
+local MOST_PORT, MOST_BYTE = 65535, 255
+
+-- The number in the rule's column, up to `most`; nil: it has none.
+local function number(rule, column, most)
+  local text = rule[column]
+  if not text then return nil end
+  local n = text:match("^%d+$") and tonumber(text)
+  if not n or n > most then
+    failure.usage("the %s '%s' of a security group's rule is no number from 0 to %d",
+      column, text, most)
+  end
+  return n
+end
+
 -- ICMP's type and code, which rules have in the place of ports.
 local function icmp(parts, family, rule)
   local at = family == "ip" and "icmp[%d] = %d" or "ip6[%d] = %d"
   local first = family == "ip" and 0 or 40 -- behind IPv6's header
-  if rule.port_range_min then
-    parts[#parts + 1] = at:format(first, rule.port_range_min)
-  end
-  if rule.port_range_max then
-    parts[#parts + 1] = at:format(first + 1, rule.port_range_max)
-  end
+  local kind = number(rule, "port_range_min", MOST_BYTE)
+  local code = number(rule, "port_range_max", MOST_BYTE)
+  if kind then parts[#parts + 1] = at:format(first, kind) end
+  if code then parts[#parts + 1] = at:format(first + 1, code) end
 end
 
 local function ports(parts, rule)
-  local min, max = rule.port_range_min, rule.port_range_max
+  local min = number(rule, "port_range_min", MOST_PORT)
+  local max = number(rule, "port_range_max", MOST_PORT)
   if min or max then
     parts[#parts + 1] = ("dst portrange %d-%d"):format(min or max, max or min)
   end
