@@ -39,11 +39,15 @@ end
 --- The argument an app's class gets: `arg` (a table, or a Lua expression in a
 --- string), checked against the class's `config` specification and completed
 --- with its defaults (lib.parse). An entry of that may have a `kind`
---- (core.lib.arguments), which the value must be of.
+--- (core.lib.arguments), which the value must be of. What is wrong is in Snabb's words,
+--- with those names that are right.
 function config.parse_app_arg(arg, spec, name)
   if type(arg) == "string" then arg = value_of(arg, name or "?") end
   local ok, parsed = pcall(lib.parse, arg, spec)
-  if not ok then failure.usage("app '%s': %s", name or "?", tostring(parsed)) end
+  if not ok then
+    local heading = name and ("failed to configure '%s': "):format(name) or ""
+    failure.usage("%s%s", heading, tostring(parsed))
+  end
   for key, entry in pairs(spec) do
     if entry.kind and parsed[key] ~= nil and parsed[key] ~= entry.default then
       parsed[key] = of_kind(name or "?", key, entry.kind, parsed[key])

@@ -31,9 +31,13 @@ describe("config.app", function ()
     assert.same({size = 3, name = "x"}, c.apps.a.arg)
     config.app(c, "a", Checked, "{size = 1 + 1, name = 'y'}")
     assert.same({size = 2, name = "y"}, c.apps.a.arg)
-    assert.matches("^app 'a': .*size", refused(config.app, c, "a", Checked, {}))
-    assert.matches("^app 'a': .*colour", refused(config.app, c, "a", Checked,
-      {size = 1, colour = "red"}))
+    -- In Snabb's words.
+    assert.matches("^failed to configure 'a': missing required parameter 'size';",
+      refused(config.app, c, "a", Checked, {}))
+    assert.matches("^failed to configure 'a': unrecognized parameter 'colour';",
+      refused(config.app, c, "a", Checked, {size = 1, colour = "red"}))
+    assert.matches("^unrecognized parameter 'colour';", refused(config.parse_app_arg,
+      {size = 1, colour = "red"}, Checked.config))
     assert.matches("^app 'a': its argument isn't a Lua expression: {size =",
       refused(config.app, c, "a", Checked, "{size ="))
     assert.same({size = 2, name = "y"}, c.apps.a.arg)

@@ -104,6 +104,12 @@ function values.parse(arg, spec)
     failure.usage("parameters must be a table, not the %s %s; %s",
       type(arg), tostring(arg), describe(spec))
   end
+  for name, rule in pairs(spec) do
+    if rule.required and arg[name] == nil then
+      failure.usage("missing required parameter '%s'; %s", tostring(name),
+        describe(spec))
+    end
+  end
   local result = {}
   for name, value in pairs(arg) do
     if not spec[name] then
@@ -112,13 +118,7 @@ function values.parse(arg, spec)
     result[name] = value
   end
   for name, rule in pairs(spec) do
-    if result[name] == nil then
-      if rule.required then
-        failure.usage("missing required parameter '%s'; %s",
-          tostring(name), describe(spec))
-      end
-      result[name] = rule.default
-    end
+    if result[name] == nil then result[name] = rule.default end
   end
   return result
 end

@@ -121,6 +121,8 @@ describe("parse", function()
       message({b = 2}, spec))
     assert.equal("unrecognized parameter 'c'; it takes a (required), b",
       message({a = 1, c = 2}, spec))
+    -- As Snabb: what is missing first.
+    assert.matches("^missing required parameter 'a'", message({c = 2}, spec))
     assert.matches("must be a table, not the string eth0", message("eth0", spec))
     assert.matches("unrecognized parameter 'x'; it takes none", message({x = 1}, {}))
   end)
