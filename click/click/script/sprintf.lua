@@ -22,8 +22,10 @@ local function next_word(state)
   return word
 end
 
--- A width or precision: digits, or `*` and a word.
+-- A width or precision: digits, or `*` and a word. (C would look for the word of `*5`
+-- behind its arguments.)
 local function length(state, digits)
+  if digits:find("^%*%d") then return nil end
   if digits ~= "*" then return tonumber(digits) or 0, digits end
   local n = numbers.small(next_word(state), -WIDEST, WIDEST)
   return n, n and tostring(n)

@@ -26,7 +26,8 @@ describe("sprintf of scripts", function ()
 
   it("refuses what doesn't fit", function ()
     for _, argument in ipairs {"%d", "%d x", "%d 1 2", "%q 1", "%", '"%*d" x 1', "%s",
-        "%99999d 1", "%u -1", "%f 1", '"%.*d" -1 7', "%*5d 1 1"} do
+        "%99999d 1", "%u -1", "%f 1", '"%.*d" -1 7', "%*5d 1 1", "%*5d 1",
+        "%.*5d 1", "%*5s x"} do
       local result, problem = sprintf(argument)
       assert.is_nil(result, argument)
       assert.equal("syntax error", problem)
