@@ -10,7 +10,7 @@
 -- `filters`, the set of its programs that only read and write text. Each may be left
 -- out.
 
-require("core.luajit")
+local luajit = require("core.luajit")
 local failure = require("core.failure")
 local log = require("core.lib.log")
 local main = require("core.main")
@@ -250,6 +250,10 @@ end
 
 -- Before the first program is loaded.
 local function prepare()
+  if luajit.miscompiles_all(jit.version, jit.arch) then
+    log.warning("this LuaJIT makes wrong machine code for %s (doc/advisories.md), so Lua "
+      .. "is interpreted, many times slower: one of 2024 or later is right", jit.arch)
+  end
   if options.replicate then require("lib.replica.child").begin() end
   if options.standby and not options.may_be_named then
     require("net.keep.standby").check()

@@ -3,12 +3,17 @@
 -- versions here have them: `perigee --version` names them. doc/advisories.md says
 -- more; what is newer than this list, tools/security/check.lua finds.
 
+local mends = require("core.luajit")
+
 local known_faults = {}
 
 -- The first release of each series that has the mend; series behind the last have it.
 local DPDK = {
   {"CVE-2024-11614", "21.11.9", "22.11.7", "23.11.3", "24.11.1"},
 }
+
+-- core.luajit turns the compiler off where it has these.
+local ARM64 = "wrong pairs of stores on arm64 (LuaJIT #1028, #1056), so Lua is interpreted"
 
 -- 14 March 2024, as LuaJIT's rolling releases number themselves: seconds since 1970.
 local LUAJIT = {
@@ -37,8 +42,8 @@ local function listed(names)
 end
 
 --- Lines that tell the faults of DPDK ("DPDK 22.11.11") and LuaJIT ("LuaJIT
---- 2.1.1710398010") of these versions.
-function known_faults.lines(dpdk, luajit)
+--- 2.1.1710398010") of these versions, on that architecture (jit.arch, the default).
+function known_faults.lines(dpdk, luajit, arch)
   local of_dpdk, of_luajit = {}, {}
   for _, fault in ipairs(DPDK) do
     if not is_mended(dpdk, fault) then of_dpdk[#of_dpdk + 1] = fault[1] end
@@ -48,12 +53,14 @@ function known_faults.lines(dpdk, luajit)
   for _, fault in ipairs(LUAJIT) do
     if not is_dated or built < fault[2] then of_luajit[#of_luajit + 1] = fault[1] end
   end
-  return {
+  local lines = {
     ("known faults of this DPDK: %s"):format(listed(of_dpdk)),
     ("known faults of this LuaJIT: %s%s"):format(listed(of_luajit),
       #of_luajit > 0 and not is_dated
         and " (in those before 14 March 2024; its date is unknown)" or ""),
   }
+  if mends.miscompiles_all(luajit, arch or jit.arch) then lines[#lines + 1] = ARM64 end
+  return lines
 end
 
 return known_faults

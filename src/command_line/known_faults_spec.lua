@@ -16,6 +16,16 @@ describe("known faults", function ()
     end
   end)
 
+  it("of LuaJIT on arm64 turn its compiler off until they are mended", function ()
+    for version, has in pairs{["2.1.0-beta3"] = true, ["2.1.1720000000"] = false} do
+      for _, arch in ipairs{"arm64", "x64"} do
+        local said = table.concat(known_faults.lines("DPDK 24.11.2", "LuaJIT " .. version,
+          arch), "\n")
+        assert.equal(has and arch == "arm64", said:find("interpreted") ~= nil)
+      end
+    end
+  end)
+
   it("of LuaJIT end with a date, where it tells one", function ()
     assert.is_truthy(of("25.11.0", "2.1.0-beta3"):find(
       "CVE-2024-25178 (in those before 14 March 2024", 1, true))

@@ -96,6 +96,25 @@ function luajit.interpreted_pairs(...)
   return one, state, first
 end
 
+-- Pairs of loads and stores on arm64 ----------------------------------------------
+
+-- Until the end of 2023 LuaJIT's machine code for arm64 has one instruction for two
+-- neighbouring loads or stores, and that is wrong: at addresses below a register's
+-- (LuaJIT #1028: an illegal instruction ends the process), at addresses that aren't
+-- multiples of the size (#1056: other bytes are written, as in packets' headers), and
+-- where a value is needed in between (#1075). Debian 12's LuaJITs have all three.
+local MENDED = 1701388800 -- 1 December 2023, as rolling releases number themselves
+
+--- Does a LuaJIT of that version (jit.version) make wrong machine code for that
+--- architecture (jit.arch), so that Lua has to be interpreted?
+function luajit.miscompiles_all(version, arch)
+  if arch ~= "arm64" then return false end
+  local built = tonumber(version:match("2%.1%.(%d+)$"))
+  return not built or built < MENDED
+end
+
+if luajit.miscompiles_all(jit.version, jit.arch) then jit.off() end
+
 --- Give this Lua state the ffi.copy and ffi.fill that are carried out once, if it has
 --- LuaJIT's; and where loops over tables are compiled wrongly, a next and a pairs that
 --- keep them interpreted.
