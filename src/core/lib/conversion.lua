@@ -3,10 +3,16 @@
 -- packet's length. Its sentence is made clear where errors are shown, since a test at
 -- the field itself would cost each packet.
 
+local ffi = require("ffi")
+
 local conversion = {}
 
+local BYTE = "a number from 0 to 255"
+
 local NUMBERS = {
-  ["unsigned char"] = "a number from 0 to 255", uint8_t = "a number from 0 to 255",
+  ["unsigned char"] = BYTE, uint8_t = BYTE,
+  -- A byte on arm64, where LuaJIT calls uint8_t so; signed on x86-64.
+  char = tonumber(ffi.cast("char", -1)) > 0 and BYTE or "a number",
   ["unsigned short"] = "a number from 0 to 65535",
   uint16_t = "a number from 0 to 65535",
   ["unsigned int"] = "a number from 0 to 4294967295",
