@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the scripts beside it share: a fresh base system of Debian or Ubuntu, made with
 # debootstrap and kept in build/chroot-SUITE.tar, and running commands in it. The scripts
-# run in the root of the tree.
+# run in the root of the tree. Where they take a SUITE, an architecture may stand behind it
+# (bookworm:arm64): programs of another than this machine's are run by QEMU's user mode.
 
 UBUNTU="focal jammy noble oracular plucky questing resolute"
 UBUNTU_MIRROR=http://archive.ubuntu.com/ubuntu
+UBUNTU_PORTS=http://ports.ubuntu.com/ubuntu-ports # for other CPUs than x86
+HANDLERS=/proc/sys/fs/binfmt_misc
 DEBIAN_KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 
 # fail SENTENCE...: end with it.
@@ -51,23 +54,50 @@ ubuntu_keys() {
   }
 }
 
+# name_of SUITE: a part of the name of a file or folder for it.
+name_of() {
+  case $1 in *:*) echo "${1%%:*}-${1#*:}" ;; *) echo "$1" ;; esac
+}
+
+# let_run ARCHITECTURE: let programs of that run here, by the handler that Debian's QEMU
+# brings for the kernel (binfmt_misc). systemd registers it; where there is none, we do.
+let_run() {
+  [ "$1" != "$(dpkg --print-architecture)" ] || return 0
+  case $1 in
+  amd64) cpu=x86_64 ;;
+  arm64) cpu=aarch64 ;;
+  *) fail "'$1' is no architecture that Perigee runs on; there are amd64 and arm64" ;;
+  esac
+  [ ! -e $HANDLERS/qemu-$cpu ] || return 0
+  handler=/usr/lib/binfmt.d/qemu-$cpu.conf
+  [ -e $handler ] || fail "programs of $1 can't be run here: apt-get install qemu-user-static" \
+    "(from Debian 13 on: qemu-user-binfmt)"
+  [ -e $HANDLERS/register ] || mount -t binfmt_misc binfmt_misc $HANDLERS ||
+    fail "programs of $1 can't be run here: $HANDLERS can't be mounted"
+  cat $handler >$HANDLERS/register
+}
+
 # bootstrap SUITE FOLDER [OPTION...]: OPTIONs are debootstrap's.
 bootstrap() {
-  suite=$1 folder=$2
+  suite=${1%%:*} folder=$2
+  case $1 in *:*) arch=${1#*:} ;; *) arch=$(dpkg --print-architecture) ;; esac
   shift 2
   command -v debootstrap >/dev/null || fail "debootstrap is missing: apt-get install debootstrap"
+  let_run "$arch"
+  set -- --variant=minbase --arch="$arch" "$@"
   if is_ubuntu "$suite"; then
     ubuntu_keys
-    debootstrap --variant=minbase --components=main,universe --keyring="$keys" "$@" \
+    [ "$arch" = amd64 ] || UBUNTU_MIRROR=$UBUNTU_PORTS
+    debootstrap --components=main,universe --keyring="$keys" "$@" \
       "$suite" "$folder" "${MIRROR:-$UBUNTU_MIRROR}" /usr/share/debootstrap/scripts/gutsy
   else
-    debootstrap --variant=minbase "$@" "$suite" "$folder" "${MIRROR:-$(debian_mirror)}"
+    debootstrap "$@" "$suite" "$folder" "${MIRROR:-$(debian_mirror)}"
   fi
 }
 
 # base_of SUITE: the archive of its base system, which is made if there is none.
 base_of() {
-  base=$PWD/build/chroot-$1.tar
+  base=$PWD/build/chroot-$(name_of "$1").tar
   [ ! -e "$base" ] || return 0
   mkdir -p build
   fresh=$(mktemp -d)
@@ -84,6 +114,7 @@ base_of() {
 # in the folder $ROOT, which stays.
 enter() {
   [ "$(id -u)" = 0 ] || fail "wants root, for debootstrap and chroot"
+  case $1 in *:*) let_run "${1#*:}" ;; esac
   base_of "$1"
   root=${ROOT:-$(mktemp -d)}
   trap leave EXIT
