@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
+local click = require("testing.click")
 local click_router = require("testing.click_router")
 local link_layers = require("click.devices.link_layers")
 local note = require("click.note")
@@ -268,5 +269,19 @@ describe("click.devices.link_layers", function ()
       end
       packet.free(p)
     end
+  end)
+end)
+
+describe("FromDump in front of a queue", function ()
+  it("loses none with BURST 1, as Click's", function ()
+    local name = os.tmpname()
+    click.run(([[InfiniteSource(LIMIT 3000, BURST 3, STOP true)
+      -> ToDump(%s, ENCAP IP)]]):format(name)):close()
+    local r = click.run(([[FromDump(%s, STOP true, BURST 1) -> q :: Queue(100)
+      -> Unqueue -> c :: Counter -> Discard]]):format(name))
+    assert.same({"3000", "0"}, {tostring(r:handler_read("c.count")),
+      tostring(r:handler_read("q.drops"))})
+    r:close()
+    os.remove(name)
   end)
 end)
