@@ -83,6 +83,19 @@ def test_a_type_that_needs_shared_memory_is_refused_before_anything_changes(tmp_
                      re.MULTILINE)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system: wants root")
+def test_an_lwaftr_needs_no_shared_memory_for_its_mirror(tmp_path):
+    script, small = tmp_path / "program.lua", tmp_path / "small"
+    script.write_text('require("apps.lwaftr.V4V6") print("loaded")')
+    small.mkdir()
+    result = run("unshare", "--mount", "sh", "-c",
+                 f"mount -t tmpfs -o size=4k tmpfs {small} && cat /dev/zero >{small}/full; "
+                 f"SNABB_SHM_ROOT={small} exec {PERIGEE} run {script}")
+    assert (result.returncode, result.stdout) == (0, "loaded\n"), result
+    assert re.search(r"`perigee lwaftr monitor` can't reach this process: .*No space left",
+                     result.stderr), result.stderr
+
+
 FLOWS = """
 FastUDPFlows(0, 60000, 60, 2:2:2:2:2:2, 10.0.0.1, 3:3:3:3:3:3, 10.0.0.2, 60000, 1, STOP true)
   -> Strip(14) -> CheckIPHeader

@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local link = require("core.link")
+local log = require("core.lib.log")
 local packet = require("core.packet")
 local shm = require("core.shm")
 
@@ -18,8 +19,19 @@ local ETHERNET, IP6, IP4 = 14, 40, 20 -- bytes
 local EVERYTHING = 0xffffffff
 local u32_p = ffi.typeof("const uint32_t *")
 
+local mirrored_t = ffi.typeof("struct { uint32_t ipv4; }")
+
+-- Without room in shared memory packets pass all the same.
+local function shared()
+  local ok, result = pcall(shm.create, "v4v6_mirror", mirrored_t)
+  if ok then return result end
+  if type(result) ~= "table" or not result.no_room then error(result, 0) end
+  log.warning("`perigee lwaftr monitor` can't reach this process: %s", tostring(result))
+  return mirrored_t()
+end
+
 -- The address whose packets are mirrored, as on the wire: other processes set it.
-local mirrored = shm.create("v4v6_mirror", "struct { uint32_t ipv4; }")
+local mirrored = shared()
 
 function V4V6:new(arg)
   return setmetatable({mirrors = arg.mirror}, V4V6)

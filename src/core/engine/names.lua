@@ -81,6 +81,7 @@ end
 local function heir(engine)
   local visitor, next_look = {wanted = nil}, 0
   function visitor.wait_for(name, pid)
+    if visitor.wanted == name then return end
     log.warning("the name '%s' is still process %d's; this process has it once that "
       .. "ends", name, pid)
     visitor.wanted, visitor.patience = name, LOOK_SECONDS
@@ -121,7 +122,7 @@ function names.attach(engine)
     names.check(name)
     local stands_by = standby.waits()
     standby.after(function ()
-      local pid = stands_by and holder(name)
+      local pid = (stands_by or succeeds.wanted == name) and holder(name)
       if pid then return succeeds.wait_for(name, pid) end
       names.claim(name, engine.program_name)
       engine.program_name = name
