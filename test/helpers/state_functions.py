@@ -288,9 +288,13 @@ way [1] -> answers :: FlowIPManager(TIMEOUT 86400) -> FlowIPLoadBalancerReverse(
         self.pairs = [self.another() for _ in range(8)]
 
     def another(self):
-        client = self.socket(self.clients, socket.SOCK_STREAM)
-        client.bind((self.CLIENT, 0))
-        client.connect((self.SERVICE, 80))
+        def connected():
+            client = self.socket(self.clients, socket.SOCK_STREAM)
+            client.bind((self.CLIENT, 0))
+            with contextlib.suppress(OSError):  # nobody answers ARP yet
+                client.connect((self.SERVICE, 80))
+                return client
+        client = wait_until(connected, "a connection", PATIENCE_S)
         server, _ = self.listener.accept()
         self.stack.enter_context(server)
         server.settimeout(PATIENCE_S)

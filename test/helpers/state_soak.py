@@ -206,9 +206,11 @@ class Soak:
             new = self.start()
             self.wait_for_start(new)
             self.pause(1)
+            runs = wait_until(lambda: new.poll() is not None or self.processes()[0],
+                              "a start or an end", PATIENCE_S)
         status = new.poll()
+        assert runs and status not in (0, -signal.SIGSEGV, -signal.SIGBUS), status
         if status is not None:
-            assert status not in (0, -signal.SIGSEGV, -signal.SIGBUS), status
             self.start()
         return f"{left} bytes left, status {status}"
 
