@@ -94,7 +94,7 @@ end
 Looper.unlink = Looper.link
 
 --- The engine tells which links lead to ports that take shared packets
---- (core.fuse.shared_ports).
+--- (core.fuse.direct_ports).
 function Looper:send_shared(ports)
   self.ports = ports
   self:link()

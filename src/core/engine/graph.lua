@@ -5,7 +5,7 @@
 local C = require("core.native")
 local jit_reset = require("core.engine.jit_reset")
 local apply = require("core.engine.apply")
-local link_taps = require("core.fuse.link_taps")
+local watched = require("core.fuse.watched")
 local config = require("core.config")
 local cycles = require("core.watch.cycles")
 local deep_stack = require("core.watch.deep_stack")
@@ -21,7 +21,7 @@ local order = require("core.engine.order")
 local plan = require("core.engine.plan")
 local row = require("core.fuse.row")
 local settings = require("core.engine.settings")
-local shared_ports = require("core.fuse.shared_ports")
+local direct_ports = require("core.fuse.direct_ports")
 local transfer = require("core.move.transfer")
 local unrolling = require("core.fuse.unrolling")
 local waking = require("core.idle.waking")
@@ -61,8 +61,8 @@ local function lay_out()
   health.rearranged()
   calls.pulls, calls.pushes = order.breath(state.apps, state.links, fused)
   fused:hand_over(state.apps, state.links, calls.pushes.specs)
-  shared_ports.tell(state.apps, state.links, settings.fuse and not taps)
-  if taps then link_taps.wrap(calls.pushes, state.links, fused, taps) end
+  direct_ports.tell_shared(state.apps, state.links, settings.fuse and not taps)
+  if taps then watched.wrap(calls.pushes, state.links, fused, taps) end
   calls.pushes.row = not taps and row.of(calls.pulls, calls.pushes, fused.entry_of)
   cycles.arrange(calls.pulls, calls.pushes, fused)
   calls.pushes.before = calls.pulls.n
@@ -89,8 +89,8 @@ function graph.arrange()
   lay_out()
 end
 
---- Let the taps (core.taps) see what passes the graph from now on, or nobody, if they
---- are nil. To be called between breaths.
+--- Let the taps (core.taps) see what passes the graph from now on, or nobody, if
+--- they are nil. To be called between breaths.
 function graph.watch(new)
   taps = new
   jit_reset.tend() -- also code of taps that LuaJIT gave up in other graphs

@@ -5,7 +5,7 @@
 
 local unfused = require("core.fuse.unfused")
 local bulk = require("core.fuse.bulk")
-local bulk_ports = require("core.fuse.bulk_ports")
+local direct_ports = require("core.fuse.direct_ports")
 local config = require("core.config")
 local contract = require("core.fuse.contract")
 local drift = require("core.fuse.drift.recompile")
@@ -61,7 +61,7 @@ function Fused:rescue(err, first, thread)
   return explained, name, packets
 end
 
---- Let the taps (core.taps) see what passes the regions; nil: nobody any more.
+--- Let the taps (core.taps.taps) see what passes the regions; nil: nobody any more.
 function Fused:watch(taps)
   for _, r in ipairs(self.regions) do
     r:watch(taps)
@@ -312,7 +312,7 @@ function fuse.plan(apps, links, wanted, old, lifting)
     take_over(fused, r)
   end
   local ports
-  ports, fused.fetched = bulk_ports.of(apps, links, wanted)
+  ports, fused.fetched = direct_ports.of_bulk(apps, links, wanted)
   for spec in pairs(fused.fetched) do
     table.insert(fused.once, ports[links[spec]])
   end

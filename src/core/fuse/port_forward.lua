@@ -6,7 +6,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local config = require("core.config")
-local device = require("core.fuse.device")
+local direct_ports = require("core.fuse.direct_ports")
 local mode = require("core.check.mode")
 local repush = require("core.repush")
 
@@ -17,7 +17,8 @@ local link_p, port_p = ffi.typeof("struct link *"), ffi.typeof("struct port *")
 
 local watched = false
 
---- Let all packets pass the links, where taps (core.taps) look at them; or no longer.
+--- Let all packets pass the links, where taps (core.taps) look at them; or no
+--- longer.
 function port_forward.watch(wanted) watched = wanted end
 
 -- Pointers are constants in compiled code, larger cdata is loaded anew.
@@ -40,11 +41,11 @@ end
 function port_forward.of(apps, links, wanted)
   local forward = {}
   wanted = wanted and not mode.on
-  local outputs = wanted and device.leaving(links)
+  local outputs = wanted and direct_ports.leaving(links)
   for spec, l in pairs(wanted and links or {}) do
     local from, _, to, input = config.parse_link(spec)
     local a, b = apps[from], apps[to]
-    local source, sink = device.of(a, "pull"), device.of(b, "push")
+    local source, sink = direct_ports.of(a, "pull"), direct_ports.of(b, "push")
     if source and sink and outputs[from] == 1
         and not (b.push_link and b.push_link[input]) then
       forward[spec] = push_of(source, l, sink)

@@ -7,12 +7,12 @@ local C = require("core.native")
 local bursts = require("core.fuse.bursts")
 local config = require("core.config")
 local description = require("core.fuse.description")
-local device = require("core.fuse.device")
+local direct_ports = require("core.fuse.direct_ports")
 local drops = require("core.fuse.drops")
 local look_ahead = require("core.fuse.drift.look_ahead")
 local meanwhile = require("core.lib.meanwhile")
 local pool = require("core.pool")
-local recursion = require("core.fuse.drift.recursion")
+local badly_compiled = require("core.fuse.drift.badly_compiled")
 local running_app = require("core.watch.running_app")
 local rare_path = require("core.fuse.drift.rare_path")
 local source = require("core.fuse.source")
@@ -196,8 +196,8 @@ local function same_links(self, found, apps, links)
     if links[spec] ~= e.link then return false end
     if inner[spec] then
       if not found.inner[spec] then return false end
-    elseif found.inner[spec] or port[e.from] ~= device.of(apps[e.from], "pull")
-        or direct[e.to] ~= device.of(apps[e.to], "push") then
+    elseif found.inner[spec] or port[e.from] ~= direct_ports.of(apps[e.from], "pull")
+        or direct[e.to] ~= direct_ports.of(apps[e.to], "push") then
       return false
     end
   end
@@ -268,7 +268,7 @@ function region.new(found, apps, links)
   local to_links = {}
   for x, spec in ipairs(r.exits) do
     local _, _, to = config.parse_link(spec)
-    local port = device.of(apps[to], "push")
+    local port = direct_ports.of(apps[to], "push")
     self.direct[to] = port
     -- One exit's packets stay in the array they came in: no slot is written before
     -- it is read.
@@ -280,7 +280,7 @@ function region.new(found, apps, links)
   if r.puts then bind_puts(self) end
   for i, spec in ipairs(r.entries) do
     local from, _, to = config.parse_link(spec)
-    local l, port = links[spec], device.of(apps[from], "pull")
+    local l, port = links[spec], direct_ports.of(apps[from], "pull")
     self.port[from] = port
     self.most[i] = port and #to_links == 0
       and bursts.at_once(port, apps[to], self.direct) or BURST
@@ -308,7 +308,7 @@ function region.new(found, apps, links)
   end
   running_app.region(self.code)
   rare_path.follow(self)
-  recursion.follow(self)
+  badly_compiled.follow(self)
   for i, spec in ipairs(r.entries) do
     local port = self.port[(config.parse_link(spec))]
     if not port then

@@ -37,7 +37,7 @@ local function all(list, method, first)
   end
 end
 
--- All taps as one, as core.fuse.watched and core.fuse.link_taps want it; nil if there
+-- All taps as one, as core.fuse.watched wants it; nil if there
 -- is none.
 local function together(list)
   if #list == 0 then return nil end

@@ -9,9 +9,8 @@
 
 jit.off(true, true) -- runs seldom: compiling it would only make packets wait
 
-local interpreted = require("core.fuse.drift.interpreted")
+local badly_compiled = require("core.fuse.drift.badly_compiled")
 local look_ahead = require("core.fuse.drift.look_ahead")
-local recursion = require("core.fuse.drift.recursion")
 local rare_path = require("core.fuse.drift.rare_path")
 local divergence = require("core.fuse.drift.divergence")
 
@@ -96,7 +95,7 @@ function drift.check(regions, now, breaths)
     local wait = waits[name] or FIRST
     local moved = look(region)
     local tried = wait.tries < TRIES
-      and (interpreted.look(region, breaths) or recursion.found(region))
+      and (badly_compiled.look(region, breaths) or badly_compiled.is_recursion(region))
     if (moved or tried) and now >= wait.before then
       local seconds = wait.seconds * 2
       waits[name] = {seconds = seconds, before = now + seconds,

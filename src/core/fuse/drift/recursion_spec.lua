@@ -4,7 +4,7 @@ local C = require("core.native")
 local config = require("core.config")
 local engine = require("core.app")
 local health = require("core.watch.health")
-local recursion = require("core.fuse.drift.recursion")
+local badly_compiled = require("core.fuse.drift.badly_compiled")
 local regions = require("testing.regions")
 local Port = require("apps.port.port").Port
 
@@ -33,21 +33,21 @@ describe("recursion", function ()
     local follow, followers = health.follow, {}
     function health.follow(f, follower) followers[f] = follower end
     local region = {segment = {function () return 1 end, function () return 2 end}}
-    recursion.follow(region)
+    badly_compiled.follow(region)
     health.follow = follow
-    assert.is_false(recursion.found(region))
+    assert.is_false(badly_compiled.is_recursion(region))
     followers[region.segment[1]]:stopped("root")
     followers[region.segment[2]]:stopped("loop")
-    assert.is_false(recursion.found(region))
+    assert.is_false(badly_compiled.is_recursion(region))
     followers[region.segment[2]]:stopped("up-recursion")
     followers[region.segment[2]]:stopped("root")
-    assert.is_true(recursion.found(region))
+    assert.is_true(badly_compiled.is_recursion(region))
   end)
 
   it("has a region made anew, twice at most #slow", function ()
     for try = 1, 3 do
       local region = setup()
-      assert.is_false(recursion.found(region))
+      assert.is_false(badly_compiled.is_recursion(region))
       region.recursion:stopped("up-recursion")
       local anew = function () return engine.regions[1] ~= region end
       run(try < 3 and 20 or 0.5, anew)

@@ -4,7 +4,7 @@ local C = require("core.native")
 local config = require("core.config")
 local drift = require("core.fuse.drift.recompile")
 local engine = require("core.app")
-local interpreted = require("core.fuse.drift.interpreted")
+local badly_compiled = require("core.fuse.drift.badly_compiled")
 local link = require("core.link")
 local Port = require("apps.port.port").Port
 
@@ -32,20 +32,20 @@ describe("interpreted", function ()
     local ends = C.pg_monotonic() + 20
     engine.main{no_report = true, done = function ()
       local now = engine.regions[1]
-      return now ~= region and not interpreted.loop(now.loop[1])
+      return now ~= region and not badly_compiled.is_interpreted(now.loop[1])
         or C.pg_monotonic() > ends
     end}
   end
 
   it("tells whether a loop has been compiled", function ()
     local loop = loadstring("local n = 0 for i = 1, ... do n = n + i end return n")
-    assert.is_true(interpreted.loop(loop))
+    assert.is_true(badly_compiled.is_interpreted(loop))
     for _ = 1, 100 do loop(100) end
-    assert.is_false(interpreted.loop(loop))
+    assert.is_false(badly_compiled.is_interpreted(loop))
     local off = loadstring("local n = 0 for i = 1, ... do n = n + i end return n")
     jit.off(off)
     for _ = 1, 100 do off(100) end
-    assert.is_true(interpreted.loop(off))
+    assert.is_true(badly_compiled.is_interpreted(off))
   end)
 
   it("has a region made anew that LuaJIT has given up, and counts on", function ()
@@ -54,7 +54,7 @@ describe("interpreted", function ()
     run_until_anew(region)
     local now = engine.regions[1]
     assert.not_equal(region, now)
-    assert.is_false(interpreted.loop(now.loop[1]))
+    assert.is_false(badly_compiled.is_interpreted(now.loop[1]))
     local stats = link.stats(engine.link_table["given_up.output -> port.input"])
     assert.equal(stats.txpackets,
       link.stats(engine.link_table["port.output -> given_up.input"]).rxpackets)
@@ -68,7 +68,7 @@ describe("interpreted", function ()
       local found = false
       for _ = 1, 5 do
         region.entry[1].read = region.entry[1].read + packets_a_breath * 1e4
-        found = interpreted.look(region, region.interpreted
+        found = badly_compiled.look(region, region.interpreted
           and region.interpreted.breaths + 1e4 or 0) or found
       end
       return found

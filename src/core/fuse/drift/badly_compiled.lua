@@ -1,14 +1,23 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Does LuaJIT interpret a region's loop, though packets have gone through it for a
--- while? It gives a loop up that it couldn't compile a few times, for reasons that
--- may have passed, or have been bad luck. The bytecode at the loop's end shows it.
+-- Has LuaJIT compiled a region's loop badly? It may interpret it, though packets have
+-- gone through it for a while: it gives a loop up that it couldn't compile a few times,
+-- for reasons that may have passed, or have been bad luck. The bytecode at the loop's
+-- end shows it. Or it has taken the loop for a recursion: a segment's head is hot, too,
+-- and it may begin a trace there, and follow the next packets until one comes to the
+-- same segment: "up-recursion". Packets then go from trace to trace, and each time
+-- LuaJIT puts them into new objects, so that half the time is spent on garbage.
 
-jit.off(true, true) -- runs seldom: compiling it would only make packets wait
+-- Runs seldom: compiling it would only make packets wait. And LuaJIT calls what follows
+-- segments (core.watch.health).
+jit.off(true, true)
 
+local health = require("core.watch.health")
 local util = require("jit.util")
 local vmdef = require("jit.vmdef")
 
-local interpreted = {}
+local badly_compiled = {}
+
+-- Interpreted -------------------------------------------------------------------
 
 local PERIODS = 3 -- looks in a row that must agree
 local FEWEST_PACKETS = 2000 -- in a look
@@ -40,7 +49,7 @@ local function state_of(f, first, last)
 end
 
 --- Does LuaJIT interpret the first numeric loop of the function `f`, or of these lines?
-function interpreted.loop(f, first, last)
+function badly_compiled.is_interpreted(f, first, last)
   local state = state_of(f, first, last)
   return state == COLD or state == GIVEN_UP
 end
@@ -48,13 +57,14 @@ end
 -- The loop of entry `i` in a row of breaths, and what may follow a full burst.
 local function is_interpreted(region, i)
   local row, f = region.in_row[i], region.loop[i]
-  if not row then return interpreted.loop(f) end
-  return interpreted.loop(row.f, row.first, row.last) or state_of(f) == GIVEN_UP
+  if not row then return badly_compiled.is_interpreted(f) end
+  return badly_compiled.is_interpreted(row.f, row.first, row.last)
+    or state_of(f) == GIVEN_UP
 end
 
 --- Look at a region now and then, after so many breaths in all; true if one of its
 --- loops is interpreted.
-function interpreted.look(region, breaths)
+function badly_compiled.look(region, breaths)
   local state = region.interpreted
   if not state then
     state = {read = {}, compiled = {}, breaths = breaths, strikes = 0}
@@ -76,4 +86,29 @@ function interpreted.look(region, breaths)
   return state.strikes >= PERIODS
 end
 
-return interpreted
+-- Taken for a recursion ---------------------------------------------------------
+
+local Segments = {}
+Segments.__index = Segments
+
+--- To be called when LuaJIT begins to record one of them.
+function Segments:started() end -- luacheck: no self
+
+--- To be called when it has compiled it to a trace with that kind of a link.
+function Segments:stopped(linktype)
+  self.found = self.found or linktype == "up-recursion"
+end
+
+--- Learn how the segments of the region, just made, are compiled: region.recursion.
+function badly_compiled.follow(region)
+  region.recursion = setmetatable({found = false}, Segments)
+  for _, f in pairs(region.segment) do health.follow(f, region.recursion) end
+end
+
+--- Is one of its segments compiled as a recursion?
+function badly_compiled.is_recursion(region)
+  local segments = region.recursion
+  return segments and segments.found or false
+end
+
+return badly_compiled
