@@ -13,7 +13,7 @@ local DPDK = {
 }
 
 -- core.luajit turns the compiler off where it has these.
-local ARM64 = "wrong pairs of stores on arm64 (LuaJIT #1028, #1056), so Lua is interpreted"
+local ARM64 = "wrong pairs of stores on arm64 (LuaJIT #1028, #1056): Lua is interpreted"
 
 -- 14 March 2024, as LuaJIT's rolling releases number themselves: seconds since 1970.
 local LUAJIT = {

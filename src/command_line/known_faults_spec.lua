@@ -19,9 +19,9 @@ describe("known faults", function ()
   it("of LuaJIT on arm64 turn its compiler off until they are mended", function ()
     for version, has in pairs{["2.1.0-beta3"] = true, ["2.1.1720000000"] = false} do
       for _, arch in ipairs{"arm64", "x64"} do
-        local said = table.concat(known_faults.lines("DPDK 24.11.2", "LuaJIT " .. version,
-          arch), "\n")
-        assert.equal(has and arch == "arm64", said:find("interpreted") ~= nil)
+        local lines = known_faults.lines("DPDK 24.11.2", "LuaJIT " .. version, arch)
+        local said = table.concat(lines):find("interpreted", 1, true)
+        assert.equal(has and arch == "arm64", said ~= nil)
       end
     end
   end)
