@@ -102,6 +102,7 @@ class Soak:
         pid = self.runner()
         os.kill(pid, self.chance.choice([signal.SIGTERM, signal.SIGINT]))
         self.start()
+        self.await_end([pid])
 
     def replaced_by_a_standby(self):
         pid = self.runner()
