@@ -252,7 +252,7 @@ end
 local function prepare()
   if luajit.miscompiles_all(jit.version, jit.arch) then
     log.warning("this LuaJIT makes wrong machine code for %s (doc/advisories.md), so "
-      .. "Lua is interpreted, many times slower: one of 2024 or later is right", jit.arch)
+      .. "Lua is interpreted, many times slower: use one of 2024 or later", jit.arch)
   end
   if options.replicate then require("lib.replica.child").begin() end
   if options.standby and not options.may_be_named then
