@@ -81,7 +81,7 @@ function M.run(args)
   local lead = leader.start(router, readiness.of(router))
   local lines = rates.start(columns, options.bench_file, options.hydra)
   engine.main{done = lead:ending(options.duration), no_report = true}
-  lines:line()
+  lines:finish()
   plot_file.write(options.plot, "lwaftr bench", lines:figures())
 end
 

@@ -5,6 +5,7 @@
 local engine = require("core.app")
 local failure = require("core.failure")
 local files = require("core.lib.files")
+local log = require("core.lib.log")
 local timer = require("core.timer")
 
 local rates = {}
@@ -48,7 +49,12 @@ local function format(self, elapsed, column, mpps, gbps)
 end
 
 local function put(self, text)
-  files.append(self.file, self.path or "standard output", text)
+  if self.problem then return end
+  local ok, why = pcall(files.append, self.file, self.path or "standard output", text)
+  if ok then return end
+  if not self.goes_on then error(why, 0) end
+  self.problem = why
+  log.error("%s; packets pass without it", tostring(why))
 end
 
 local function note(points, name, time, value)
@@ -77,6 +83,12 @@ function Rates:line()
   self.time, self.before = now, sums
 end
 
+--- Write the last line. Raises a failure if one couldn't be written.
+function Rates:finish()
+  self:line()
+  if self.problem then error(self.problem, 0) end
+end
+
 --- What the lines said, for lib.picture.plot_file.
 function Rates:figures()
   local packets, bits = {}, {}
@@ -94,9 +106,9 @@ end
 
 --- Write rates from now on. columns() returns a list of {name =, of = a function that
 --- tells whether a link (its text) belongs to it}; `path` is where to write (nil: to
---- stdout). Returns an object whose line() is to be called at the end. Raises a failure
---- if that can't be.
-function rates.start(columns, path, hydra)
+--- stdout). Returns an object whose finish() is to be called at the end. Raises a failure
+--- if that can't be; later only where not goes_on: packets pass for their own sake then.
+function rates.start(columns, path, hydra, goes_on)
   local file = io.stdout
   if path then
     local opened, problem = io.open(path, "w")
@@ -108,6 +120,7 @@ function rates.start(columns, path, hydra)
   o.start = engine.now()
   o.time, o.before = o.start, read(o)
   put(o, heading(o))
+  o.goes_on = goes_on
   timer.activate(timer.new("rates", function () o:line() end, SECOND, "repeating"))
   return o
 end

@@ -128,13 +128,13 @@ function M.run(args)
   local ready = readiness.of(router, options.ready_file)
   local lead = leader.start(router, ready, saved)
   local lines = verbosity >= 1
-    and rates.start(columns, options.bench_file, options.hydra)
+    and rates.start(columns, options.bench_file, options.hydra, true)
   engine.main{done = lead:ending(options.duration), no_report = verbosity < 2,
     on_signal = {
       USR1 = function () ready:drain(true) end,
       USR2 = function () ready:drain(false) end,
     }}
-  if lines then lines:line() end
+  if lines then lines:finish() end
 end
 
 return M
