@@ -106,8 +106,9 @@ end
 
 --- Write rates from now on. columns() returns a list of {name =, of = a function that
 --- tells whether a link (its text) belongs to it}; `path` is where to write (nil: to
---- stdout). Returns an object whose finish() is to be called at the end. Raises a failure
---- if that can't be; later only where not goes_on: packets pass for their own sake then.
+--- stdout). Returns an object whose finish() is to be called at the end. Raises a
+--- failure if that can't be. With goes_on packets pass for their own sake: what can't
+--- be written later is said once, and finish() raises it.
 function rates.start(columns, path, hydra, goes_on)
   local file = io.stdout
   if path then
