@@ -80,7 +80,6 @@ end
 -- Start the command as a standby of the old process, which may end before. The process
 -- id; the old one runs on if that fails.
 local function start(o, guard)
-  C.pg_catch_signals() -- the new process isn't left behind
   local old = instance_of(o.old)
   room.check({keep.folder(o.name), old and old.directory}, "upgrade " .. o.name,
     ("process %d runs on"):format(o.old))
@@ -195,6 +194,7 @@ end
 --- where (program.upgrade.other); command, what is to run; seconds, how long the new
 --- process may take. Raises a failure if that process doesn't run then.
 function M.run(o)
+  C.pg_catch_signals() -- neither the guard nor the new process is left behind
   lock_out_others(o)
   o.former = previous.text(o.name)
   local guard = Guard.begin(function (said) be_guard(o, said) end, function ()
