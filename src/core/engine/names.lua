@@ -122,6 +122,7 @@ function names.attach(engine)
     names.check(name)
     local stands_by = standby.waits()
     standby.after(function ()
+      if holder(name) then standby.await_end() end
       local pid = (stands_by or succeeds.wanted == name) and holder(name)
       if pid then return succeeds.wait_for(name, pid) end
       names.claim(name, engine.program_name)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local engine = require("core.app")
+local files = require("core.lib.files")
 local shm = require("core.shm")
 local standby = require("core.outside.standby")
 local testing = require("testing.support")
@@ -70,6 +71,25 @@ describe("a program's name", function ()
     other:close()
     os.remove(name)
     os.remove(name .. ".end")
+  end)
+
+  it("is had by who begins while the process before it ends", function ()
+    local name, done = testing.temporary(""), testing.temporary("")
+    os.remove(done)
+    files.writefile(name, "engine.claim_name('spec5') print('claimed') "
+      .. "io.stdout:flush() repeat until io.open('" .. done .. "')")
+    local other = io.popen(("exec timeout 60 %s run %s"):format(
+      assert(unistd.readlink("/proc/self/exe")), name))
+    assert.equal("claimed", other:read("*l"))
+    assert.error_matches(function () engine.claim_name("spec5") end, "is taken")
+    standby.await(function () -- as net.keep.ending does for that process
+      files.writefile(done, "")
+      other:close()
+    end)
+    engine.claim_name("spec5")
+    assert.equal("spec5", engine.program_name)
+    os.remove(name)
+    os.remove(done)
   end)
 
   it("can't be a path", function ()

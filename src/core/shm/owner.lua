@@ -46,12 +46,14 @@ function owner.myself()
   return myself
 end
 
---- The like of the process whose folder it is; nil if it says nothing (Snabb's don't).
-function owner.of(folder)
-  local mark = unistd.readlink(folder .. MARK)
-  local namespace, pid, start = (mark or ""):match("^(%d+)/(%d+)/(%d+)$")
+-- What a mark, or what name_of() returned, says; nil if it is none.
+local function parsed(text)
+  local namespace, pid, start = (text or ""):match("^(%d+)/(%d+)/(%d+)$")
   return pid and {pid = tonumber(pid), namespace = namespace, start = start}
 end
+
+--- The like of the process whose folder it is; nil if it says nothing (Snabb's don't).
+function owner.of(folder) return parsed(unistd.readlink(folder .. MARK)) end
 
 --- Is the folder this process's?
 function owner.is_mine(folder)
@@ -107,10 +109,11 @@ function owner.named(text)
   return pid and owner.name_of(tonumber(pid)) == text and tonumber(pid) or nil
 end
 
---- The process of the folder, a number, as long as the kernel hasn't closed all that it
---- had: also one that is ending; nil if it isn't there, or of another pid namespace.
-function owner.left(folder)
-  local mark = owner.of(folder)
+--- The process of which name_of() gave that text, a number, as long as the kernel
+--- hasn't closed all that it had: also one that is ending; nil if it isn't there, or of
+--- another pid namespace.
+function owner.left(text)
+  local mark = parsed(text)
   if not mark or mark.namespace ~= owner.myself().namespace
     or owner.no_process(mark.pid) then return nil end
   local start = start_here(mark.pid)

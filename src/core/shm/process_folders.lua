@@ -153,7 +153,6 @@ end
 local function is_left(root, name)
   local directory, pid = root .. "/" .. name, folders.pid_of(name)
   return pid and not is_kept(directory) and owner.is_gone(directory, pid)
-    and not owner.left(directory)
 end
 
 local function remove_left(root, names)

@@ -5,6 +5,7 @@ local check = require("lib.port.check")
 local interfaces = require("lib.hardware.interfaces")
 local port_checks = require("testing.port_checks")
 local spec = require("lib.port.spec")
+local standby = require("core.outside.standby")
 
 local NO_RAW = "000001ffffffdfff"
 local NONE, ADMIN_ONLY = "0000000000000000", "0000000000201000"
@@ -307,6 +308,18 @@ describe("check.ready", function()
         .. " Path\n0000000000000000: 00000002 00000000 00010000 0001 01 76 " .. path
         .. "\n")
       refused("vhost:" .. path, "another process serves the socket")
+    end)
+
+    it("accepts one whose process, which is ending, ends meanwhile", function()
+      local path = make_socket("s")
+      tree.write("proc/net/unix", "0000000000000000: 00000002 00000000 00010000 0001 01"
+        .. " 76 " .. path .. "\n")
+      standby.await(function ()
+        tree.write("proc/net/unix", "")
+        unistd.close(descriptor)
+        descriptor = nil
+      end)
+      accepted("vhost:" .. path)
     end)
 
     it("accepts one whose process has ended", function()

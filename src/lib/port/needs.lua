@@ -71,11 +71,13 @@ function needs.interface(port, roots)
 end
 
 --- The port's Unix socket: one that it makes (unless another app of the device has),
---- that must be there, or that it waits for. A process that stands by makes it once the
---- other one, which may serve it, has ended.
+--- that must be there, or that it waits for. A process that stands by, or that
+--- begins while the one before it ends, makes it once that one, which may serve it, has
+--- ended.
 function needs.socket(port, makes_it, must_exist, roots)
   if port.split and C.pg_port_shared(port.split.device) then makes_it = false end
   if makes_it and not opened.serves(port.socket) and not standby.waits() then
+    if files.socket_taken(port.socket, roots) then standby.await_end() end
     no_problem(port, files.socket_taken(port.socket, roots))
   elseif must_exist then
     no_problem(port, files.no_socket(port.socket))

@@ -7,7 +7,6 @@ local ffi = require("ffi")
 local owner = require("core.shm.owner")
 local patience = require("core.lib.patience")
 local poll = require("posix.poll").poll
-local shm = require("core.shm")
 local tree = require("core.shm.tree")
 local unistd = require("posix.unistd")
 
@@ -18,7 +17,6 @@ ffi.cdef "long syscall(long number, ...);"
 local PIDFD_OPEN = 434 -- <asm/unistd.h>, the same everywhere
 local LOOK_MS = 5
 local PATIENCE_S = 5 -- with the kernel, which closes what the other one had open
-local NOTE = "has-name" -- in a process's folder
 
 --- A descriptor that can be read once the process has ended; nil if there is none.
 function ending.pidfd(pid)
@@ -34,41 +32,31 @@ function ending.wait(pidfd, ms)
   return pidfd and fds[pidfd].revents and fds[pidfd].revents.IN
 end
 
---- A function that returns once the processes of these pidfds, by process id, have
---- ended, or after 5 s in which they could have.
-function ending.awaiting(pidfds)
+--- A function that returns once the process of the pidfd has ended, or after 5 s in
+--- which it could have; pid may be nil: another pid namespace's.
+function ending.awaiting(pidfd, pid)
   return function ()
-    for pid, pidfd in pairs(pidfds) do
-      local limit = patience.new(PATIENCE_S, pid > 0 and pid or nil)
-      repeat until ending.wait(pidfd, LOOK_MS) or limit:over()
-      unistd.close(pidfd)
-    end
+    local limit = patience.new(PATIENCE_S, pid)
+    repeat until ending.wait(pidfd, LOOK_MS) or limit:over()
+    unistd.close(pidfd)
   end
 end
 
---- This process has the name, as long as its folder is there.
-function ending.note(name)
-  shm.mkdir((shm.resolve(""):gsub("/$", "")))
-  tree.tell(shm.path(NOTE), name)
-end
+--- This process has the name of which `path` (net.keep.standby.holder_path) notes who
+--- has it. The note outlives the process, which may have sockets and memory long after
+--- its own folder has gone.
+function ending.note(path) tree.tell(path, owner.name_of(unistd.getpid())) end
 
-local function had(folder, name)
-  local file = io.open(folder .. "/" .. NOTE)
+--- Nobody has the name's lock: a function that waits for the process that the note
+--- names, if that is still there; nil if it isn't.
+function ending.of(path)
+  local file = io.open(path)
   local text = file and file:read("*l")
   if file then file:close() end
-  return text == name
-end
-
---- Nobody has the name's lock: a function that waits for those that had the name, and
---- are still there; nil if there are none.
-function ending.of(name)
-  local pidfds, own = {}, unistd.getpid()
-  for _, entry in ipairs(tree.names(shm.root)) do
-    local folder = shm.root .. "/" .. entry
-    local pid = had(folder, name) and owner.left(folder)
-    if pid and pid ~= own then pidfds[pid] = ending.pidfd(pid) end
-  end
-  return next(pidfds) and ending.awaiting(pidfds) or nil
+  local pid = owner.left(text)
+  if not pid or pid == unistd.getpid() then return nil end
+  local pidfd = ending.pidfd(pid)
+  return pidfd and ending.awaiting(pidfd, pid)
 end
 
 return ending

@@ -121,7 +121,7 @@ function keep.use(text)
   own_folder(keep.folder())
   local path = keep.folder(name)
   own_folder(path)
-  local fd = file_lock.open(path)
+  local fd, holder_path = file_lock.open(path), standby.holder_path(keep.folder(), name)
   local function begin()
     lock = fd and standby.last_closed(fd)
     outside.let_in{ran_out = keep.leave}
@@ -129,7 +129,7 @@ function keep.use(text)
     sweep(path)
     sweep(path .. HINTS)
     standby.sweep(keep.folder(), name)
-    ending.note(name)
+    ending.note(holder_path)
     family.hand_over(path)
   end
   if fd and standby.take_turn(fd, name, begin, keep.folder()) then return end
@@ -140,7 +140,7 @@ function keep.use(text)
     end
     C.pg_sleep(PAUSE_S)
   end
-  standby.turn.await(ending.of(name))
+  standby.turn.await(ending.of(holder_path))
   begin()
 end
 

@@ -129,6 +129,10 @@ end
 --- next, before others that wait for it (`perigee upgrade`): core.shm.owner.name_of().
 function M.next_path(folder, name) return ("%s/.%s.next"):format(folder, name) end
 
+--- The file, in the folder of the name below that of all names, that says which process
+--- had it last: core.shm.owner.name_of().
+function M.holder_path(folder, name) return ("%s/%s/.holder"):format(folder, name) end
+
 --- The Unix socket at which the process `pid`, which waits for the name, takes what the
 --- other one passes on.
 function M.passing_path(folder, name, pid)
@@ -163,7 +167,8 @@ end
 
 -- Wait until the lock on `fd` is this process's. Returns what waits for the end of the
 -- one that had it.
-local function wait(fd, name, next_path)
+local function wait(fd, name, folder)
+  local next_path = M.next_path(folder, name)
   C.pg_catch_signals()
   local pidfd, pid, whom, master
   local function forget()
@@ -195,7 +200,8 @@ local function wait(fd, name, next_path)
   log.info("--keep %s: %s, takes over", name, whom and whom .. " ends"
     or "nobody has the name")
   C.pg_release_signals()
-  return pidfd and ending.awaiting{[pid or 0] = pidfd} or ending.of(name)
+  if pidfd then return ending.awaiting(pidfd, pid) end
+  return ending.of(M.holder_path(folder, name))
 end
 
 --- If --standby was given: take the turn now, if the lock on `fd`, of the name, is
@@ -205,13 +211,13 @@ function M.take_turn(fd, name, begin, folder)
   named = true
   if not wanted then return false end
   if not held_back(name) and file_lock.try(fd) then
-    standby.await(ending.of(name))
+    standby.await(ending.of(M.holder_path(folder, name)))
     begin()
     show_turn(name)
   else
     standby.begin(function ()
       pool.create() -- and with it DPDK
-      local await_end = wait(fd, name, M.next_path(folder, name))
+      local await_end = wait(fd, name, folder)
       begin()
       return await_end
     end)
