@@ -132,7 +132,7 @@ def test_an_upgrade_without_room_is_refused_at_once(tmp_path):
         old.wait_for_engine()
 
         def there(*words):
-            return run("nsenter", "-m", "-t", old.pid, *words, env=environment)
+            return run("nsenter", "-m", "-r", "-t", old.pid, *words, env=environment)
         there("sh", "-c", f"cat /dev/zero >{small}/more")
         refused = there(PERIGEE, "upgrade", "x")
         assert refused.returncode == 1, refused
