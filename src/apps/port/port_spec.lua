@@ -154,7 +154,7 @@ describe("an alias", function ()
     local nic = configure{nic = {Card, {pciaddr = "null"}}}.nic
     assert.equal("null:size=64", nic.description.text)
     assert.equal(Port.statistics, nic.statistics)
-    assert.matches("^app 'nic': .*pciaddr", refused{nic = {Card, {}}})
+    assert.matches("^failed to configure 'nic': .*pciaddr", refused{nic = {Card, {}}})
     assert.matches("^app 'nic': .*mtu",
       refused{nic = {Card, {pciaddr = "null", mtu = 1}}})
     assert.matches("app 'nic' has no input 'x'",
