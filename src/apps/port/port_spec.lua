@@ -155,7 +155,7 @@ describe("an alias", function ()
     assert.equal("null:size=64", nic.description.text)
     assert.equal(Port.statistics, nic.statistics)
     assert.matches("^failed to configure 'nic': .*pciaddr", refused{nic = {Card, {}}})
-    assert.matches("^app 'nic': .*mtu",
+    assert.matches("^failed to configure 'nic': .*mtu",
       refused{nic = {Card, {pciaddr = "null", mtu = 1}}})
     assert.matches("app 'nic' has no input 'x'",
       refused({nic = {Card, {pciaddr = "null"}}, e = {Idle}}, {"e.x -> nic.x"}))
