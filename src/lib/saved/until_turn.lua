@@ -3,6 +3,7 @@
 -- the process before it may have read them again since, or have saved changes there.
 
 local document = require("lib.document.document")
+local sandbox = require("lib.sandbox.sandbox")
 local standby = require("core.outside.standby")
 
 local until_turn = {}
@@ -19,12 +20,17 @@ function until_turn.content(paths)
 end
 
 --- Files of these paths are about to be read, or were just read: if this process stands
---- by, and they have changed when it takes over, call f() then.
+--- by, and they have changed when it takes over, call f() then. They are compared once
+--- more when it has opened its ports: until then the other process may be told of a
+--- change that it doesn't live to read.
 function until_turn.watch(paths, f)
   if not standby.waits() then return end
   local before, changed = until_turn.content(paths), false
-  standby.at_turn(function () changed = until_turn.content(paths) ~= before end)
-  standby.at_takeover(function () if changed then f() end end)
+  local function is_different() return until_turn.content(paths) ~= before end
+  standby.at_turn(function () changed = is_different() end)
+  standby.at_takeover(function ()
+    if changed or not sandbox.entered() and is_different() then f() end
+  end)
 end
 
 return until_turn
