@@ -35,7 +35,7 @@ local function go_on(self, d)
       packet.free(p)
     else
       if known > 0 then C.pg_stream_cut(p, s, known, s.length - known) end
-      d.next = s.seq + s.length + fin
+      d.next = tobit(s.seq + s.length + fin)
       if fin ~= 0 then d.fin = 1 end
       self.emit(1, p)
     end
@@ -43,7 +43,7 @@ local function go_on(self, d)
 end
 
 local function in_order(self, d, p, s)
-  d.next = s.seq + s.length + band(s.flags, FIN)
+  d.next = tobit(s.seq + s.length + band(s.flags, FIN))
   if band(s.flags, FIN) ~= 0 then d.fin = 1 end
   if d.queue.n == 0 then return p end
   self.emit(1, p)

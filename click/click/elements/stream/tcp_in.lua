@@ -163,7 +163,7 @@ end
 
 local function begin(self, number, s)
   local d = self.own(number)
-  d.next, d.sent, d.first, d.acked = s.seq + 1, s.seq, s.seq, 0
+  d.next, d.sent, d.first, d.acked = tobit(s.seq + 1), s.seq, s.seq, 0
   d.announced = s.mss > 0 and math.max(s.mss, LEAST_MSS) or MSS
   d.mss = MSS
   return d

@@ -124,7 +124,7 @@ end
 local function write(self, p, s, d, other)
   local n = s.length + (band(s.flags, bor(SYN, FIN)) ~= 0 and 1 or 0)
   -- The number of an acknowledgement alone may be that of what waits.
-  if n > 0 and tobit(s.seq + n - d.sent) > 0 then d.sent = s.seq + n end
+  if n > 0 and tobit(s.seq + n - d.sent) > 0 then d.sent = tobit(s.seq + n) end
   local ack = s.ack
   if other ~= nil and band(s.flags, ACK) ~= 0 then ack = hear(other, s) end
   if self.readonly then return p end

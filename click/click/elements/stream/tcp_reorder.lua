@@ -130,7 +130,7 @@ end
 
 -- The numbers behind the segment.
 local function behind(s)
-  return s.seq + s.length + (band(s.flags, FIN) ~= 0 and 1 or 0)
+  return tobit(s.seq + s.length + (band(s.flags, FIN) ~= 0 and 1 or 0))
 end
 
 local function comes_again(self, p)
@@ -211,7 +211,7 @@ local function take_syn(self, area, p, s)
   end
   empty(self, area, ENDED)
   area.first, area.open, area.fin = s.seq, 1, 0
-  s.seq = s.seq + 1 -- of what it has besides
+  s.seq = tobit(s.seq + 1) -- of what it has besides
   advance(area, s)
   area.begun = area.next
   return p
@@ -238,7 +238,7 @@ end
 
 -- A segment that is the first of its flow, and no SYN.
 local function begin_with(area, p, s)
-  area.first, area.begun, area.open, area.fin = s.seq - 1, s.seq, 1, 0
+  area.first, area.begun, area.open, area.fin = tobit(s.seq - 1), s.seq, 1, 0
   advance(area, s)
   return p
 end
