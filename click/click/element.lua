@@ -171,6 +171,9 @@ function Base:failed_to(problem)
   self:remark("%s", problem)
 end
 
+--- Does it push at its first output, as the router has settled it, and isn't pulled?
+function Base:is_pushing() return self.processing.outputs:sub(1, 1) ~= "l" end
+
 --- Call self:task() once in each breath from now on.
 function Base:schedule() self.router:schedule(self) end
 

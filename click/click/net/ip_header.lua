@@ -9,7 +9,7 @@ local ffi = require("ffi")
 local note = require("click.note")
 local wire = require("click.net.wire")
 
-local band, lshift = bit.band, bit.lshift
+local band, lshift, rshift = bit.band, bit.lshift, bit.rshift
 local swap16 = wire.swap16
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local NETWORK = note.NETWORK_HEADER
@@ -34,6 +34,16 @@ function ip_header.whole(p)
   local header = lshift(band(ip[0], 15), 2)
   if header < MINIMAL or at + header > limit then return nil end
   return ip, header, limit - at
+end
+
+--- The same of the header `at` bytes behind the packet's begin, if it is IPv4's.
+function ip_header.at(p, at)
+  local left = p.length - at
+  if left < MINIMAL then return nil end
+  local ip = p.data + at
+  local header = lshift(band(ip[0], 15), 2)
+  if rshift(ip[0], 4) ~= 4 or header < MINIMAL or left < header then return nil end
+  return ip, header, left
 end
 
 --- Write the header of a packet that begins with room for it, 20 bytes: of these

@@ -101,8 +101,6 @@ end
 
 -- Pushing and pulling -------------------------------------------------------------
 
-local function is_pushing(self) return self.processing.outputs:sub(1, 1) ~= "l" end
-
 -- May it send a packet now? If not yet, it is called again when it may.
 local function may_send(self)
   if not self.gap then return true end
@@ -139,7 +137,7 @@ end
 function Flows:is_over() return self.count >= self.limit end
 
 local function wake(self)
-  if is_pushing(self) then self:schedule() else self.signal:set(true) end
+  if self:is_pushing() then self:schedule() else self.signal:set(true) end
 end
 
 function Flows:initialize()
@@ -147,7 +145,7 @@ function Flows:initialize()
   self:make_templates()
   self.destination_note = bit.bswap(bit.tobit(self.to)) % 2 ^ 32
   self.timer = self.router:timer(function () wake(self) end)
-  if is_pushing(self) then self:schedule() end
+  if self:is_pushing() then self:schedule() end
 end
 
 local function send(self, most)

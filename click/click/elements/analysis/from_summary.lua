@@ -11,10 +11,8 @@ local timing = require("click.summary.timing")
 
 local FIXED_POINT = 2 ^ 28 -- of the sampling probability
 
-local function is_pushing(self) return self.processing.outputs:sub(1, 1) ~= "l" end
-
 local function set_active(self)
-  if not is_pushing(self) then
+  if not self:is_pushing() then
     self.signal:set(self.active)
   elseif self.active then
     self:schedule()
@@ -142,7 +140,7 @@ function FromIPSummaryDump:initialize()
     if self.active then set_active(self) end
   end)
   self.running = true
-  if is_pushing(self) and self.active then self:schedule() end
+  if self:is_pushing() and self.active then self:schedule() end
 end
 
 local function finish(self)
@@ -150,7 +148,7 @@ local function finish(self)
     self.lines:close()
     self.reader = nil
   end
-  if not is_pushing(self) then self.signal:set(false) end
+  if not self:is_pushing() then self.signal:set(false) end
   if self.arguments_given.STOP then self.router:stop() end
 end
 

@@ -17,7 +17,8 @@ local stat = require("posix.sys.stat")
 
 local MAC, NETWORK = note.MAC_HEADER, note.NETWORK_HEADER
 local TIMESTAMP, EXTRA_LENGTH = note.TIMESTAMP, note.EXTRA_LENGTH
-local RAW, NANOSECONDS = link_layers.number("IP"), 1e9
+local RAW = link_layers.number("IP")
+local NANOSECONDS = 1e9
 
 local from_pointer, clear, resize = packet.from_pointer, note.clear, packet.resize
 
@@ -29,9 +30,8 @@ local function try(f, ...)
   error(result, 0)
 end
 
-local function is_pushing(self) return self.processing.outputs:sub(1, 1) ~= "l" end
-
-local ASIS, REAL, SHORTEST, LONGEST = -1, 0, 60, 9600 -- values of FORCE_LEN
+local ASIS, REAL = -1, 0 -- values of FORCE_LEN
+local SHORTEST, LONGEST = 60, 9600
 local TRIES = 16 -- packets that are left out in one go
 
 local FromDump = element.define{
@@ -107,7 +107,7 @@ local function open(self)
 end
 
 local function wake(self)
-  if is_pushing(self) then self:schedule() else self.signal:set(true) end
+  if self:is_pushing() then self:schedule() else self.signal:set(true) end
 end
 
 function FromDump:initialize()
@@ -122,7 +122,7 @@ function FromDump:initialize()
     if not self.at_end then return self:error("%s", problem) end
   end
   self.timer = self.router:timer(function () wake(self) end)
-  if is_pushing(self) and self.active then self:schedule() end
+  if self:is_pushing() and self.active then self:schedule() end
 end
 
 -- Close the file. If all was read (`at_end`), why that isn't all of it; or nil.
@@ -306,7 +306,7 @@ end
 
 local function set_active(self, active)
   self.active = active
-  if active then wake(self) elseif is_pushing(self) then self:unschedule() end
+  if active then wake(self) elseif self:is_pushing() then self:unschedule() end
 end
 
 local function size(self)

@@ -127,7 +127,7 @@ local function announce(self)
 end
 
 function ARPResponder:initialize()
-  if self.processing.outputs:sub(1, 1) == "l" then return end -- it is pulled
+  if not self:is_pushing() then return end
   standby.at_takeover(function ()
     self.router:timer(function () announce(self) end):after(0)
   end)

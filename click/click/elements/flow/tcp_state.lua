@@ -5,13 +5,16 @@
 local bit = require("bit")
 local ffi = require("ffi")
 local element = require("click.element")
+local ends_key = require("click.flow.ends_key")
+local flow = require("net.flow.flow")
 local ip_header = require("click.net.ip_header")
 local state = require("click.flow.state")
 
-local band, text = bit.band, ffi.string
+local band = bit.band
 local TCP, FLAGS, TCP_HEADER = 6, 13, 20 -- FLAGS: where they are in the header
 local FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 local NOT_TCP, NO_FLOW, NO_SYN, OVER = 1, 2, 3, 4
+local MOST = 2 ^ 24 -- connections that wait for a first packet back
 
 -- What a flow has: the number of its connection, or 0; did it have one; did its FIN
 -- come?
@@ -19,22 +22,36 @@ local area_type = ffi.typeof("struct { uint32_t number; uint16_t known, fin; }")
 
 -- Connections by number: {uses = (flows, and 1 while it waits for the other side's),
 -- closing = (has one side sent FIN?), waits = (the table in which it waits, or nil),
--- key =, establishes = (the element that completed it, or nil)}.
+-- record = (its number there), establishes = (the element that completed it, or nil)}.
 local connections, last = {}, 0
 
-local function new_connection(waits, key)
+-- It waits in the table `waits`, if that has room, for what comes back with those ends.
+local function new_connection(waits, ends)
   repeat last = last % (2 ^ 32 - 1) + 1 until not connections[last]
-  local c = {uses = 2, closing = false, waits = waits, key = key}
+  local record = waits:add(ends)
+  local c = {uses = 1, closing = false}
+  if record ~= 0 then
+    waits.record[record].value = last
+    c.uses, c.waits, c.record = 2, waits, record
+  end
   connections[last] = c
-  waits.of[key], waits.n = last, waits.n + 1
   return last
 end
 
 -- It waits for the other side no more.
 local function stop_waiting(c)
-  local waits = c.waits
-  if not waits then return end
-  waits.of[c.key], waits.n, c.waits = nil, waits.n - 1, nil
+  if not c.waits then return end
+  c.waits:remove(c.record)
+  c.waits = nil
+end
+
+-- The connection that waits in that table for a packet with those ends, or nil; its
+-- number.
+local function waiting(waits, ends)
+  local record = waits:find(ends)
+  if record == 0 then return nil end
+  local number = waits.record[record].value
+  return connections[number], number
 end
 
 local function release(area)
@@ -72,14 +89,15 @@ false what comes before a SYN, leaves by output 2, or is dropped without it. Han
   differs = "A SYN on a connection that is over begins another one. A connection whose "
     .. "flow ends before an answer came waits no more. VERBOSE changes nothing.",
   handlers = {
-    map_size = {read = function (e) return e.waiting.n end},
+    map_size = {read = function (e) return e.waiting:count() end},
     established = {read = function (e) return e.established end},
   },
 }
 
 function TCPStateIN:configure(a)
   self.back, self.only_syn = a.RETURNNAME, not a.ACCEPT_NONSYN
-  self.waiting, self.established = {n = 0, of = {}}, 0
+  self.waiting = flow.new{key = ends_key.type, value = "uint32_t", limit = MOST}
+  self.established = 0
 end
 
 function TCPStateIN:initialize() self.area_of = state.of(self) end
@@ -90,30 +108,25 @@ function TCPStateIN:cleanup()
   if rawget(self, "area_of") then state.end_all(self) end
 end
 
--- Addresses and ports as in the packet; `back`: those of the other direction.
-local function key_of(ip, tcp, back)
-  if not back then return text(ip + 12, 8) .. text(tcp, 4) end
-  return text(ip + 16, 4) .. text(ip + 12, 4) .. text(tcp + 2, 2) .. text(tcp, 2)
-end
+local ends = ends_key.type()
 
 -- The first packet of a flow, or of another connection: false if it is refused.
 local function begin(self, area, ip, tcp, flags)
-  local number = self.back.waiting.of[key_of(ip, tcp, false)]
-  if number then
-    local c = connections[number]
+  ends_key.read(ends, ip, tcp)
+  local c, number = waiting(self.back.waiting, ends)
+  if c then
     stop_waiting(c) -- its use is this flow's from now on
     c.establishes, self.established = self, self.established + 1
   elseif self.only_syn and band(flags, SYN) == 0 then
     return false
   else
-    local key = key_of(ip, tcp, true)
-    local same = self.waiting.of[key]
+    ends_key.read_back(ends, ip, tcp)
+    local same = waiting(self.waiting, ends)
     if same then -- another flow manager's flow of the same name
-      local c = connections[same]
-      stop_waiting(c)
-      c.uses = c.uses - 1
+      stop_waiting(same)
+      same.uses = same.uses - 1
     end
-    number = new_connection(self.waiting, key)
+    number = new_connection(self.waiting, ends)
   end
   area.number, area.known, area.fin = number, 1, 0
   return true

@@ -57,8 +57,8 @@ local function forget(self)
 end
 
 local function is_pull(self)
-  local letters = self.processing -- as the router has settled it
-  return type(letters) == "table" and letters.outputs:sub(1, 1) == "l"
+  local is_settled = type(self.processing) == "table"
+  return is_settled and not self:is_pushing()
 end
 
 function ICMPPingSource:initialize()

@@ -67,8 +67,7 @@ function RED:configure(a)
 end
 
 function RED:initialize()
-  self.queues = nearby_queues.find(self, self.wanted,
-    self.processing.outputs:sub(1, 1) ~= "l")
+  self.queues = nearby_queues.find(self, self.wanted, self:is_pushing())
 end
 
 -- Marking ---------------------------------------------------------------------------

@@ -67,12 +67,10 @@ local function within_limit(self, n)
   return math.max(0, math.min(n, self.limit - self.count))
 end
 
-local function is_pushing(self) return self.processing.outputs:sub(1, 1) ~= "l" end
-
 -- A handler was written to: go on, if there is more to send.
 local function restart(self)
   if not (self.active and (self.limit < 0 or self.count < self.limit)) then return end
-  if is_pushing(self) then self:schedule()
+  if self:is_pushing() then self:schedule()
   elseif self.signal then self.signal:set(true) end
 end
 
@@ -136,7 +134,7 @@ end
 
 function InfiniteSource:initialize()
   self:initialize_end()
-  if is_pushing(self) then
+  if self:is_pushing() then
     self.full = self.router:full_gate(self, 1)
     self:schedule()
   end
@@ -218,7 +216,7 @@ end
 function RatedSource:initialize()
   self:initialize_end()
   self.timer = self.router:timer(function () self:schedule() end)
-  if is_pushing(self) and self.active then self:schedule() end
+  if self:is_pushing() and self.active then self:schedule() end
 end
 
 -- Nothing more to send for now; at the limit, for good.

@@ -3,13 +3,14 @@
 -- tunnel: it sends a ping through the tunnel, as one of them, and the reply comes by
 -- the tunnel back. GTPLookup puts packets to these hosts into it.
 --
--- A tunnel is a string: the outer source and destination address, source and
--- destination port, and the tunnel's number (TEID), 16 bytes as they are in packets. A
--- flow is the same without a number.
+-- A tunnel is known by its outer addresses and ports and its number (TEID), a flow by
+-- its addresses and ports, both as they are in packets.
 
 local ffi = require("ffi")
 local C = require("core.declare")("net/checksum/checksum.h")
 local element = require("click.element")
+local ends_key = require("click.flow.ends_key")
+local flow = require("net.flow.flow")
 local front = require("click.net.front")
 local icmp_echo = require("click.net.icmp_echo")
 local ip4 = require("net.ip.ip4")
@@ -19,9 +20,9 @@ local packet = require("core.packet")
 local wire = require("click.net.wire")
 local wire_bytes = require("net.wire.bytes")
 
-local band, tobit = bit.band, bit.tobit
+local band = bit.band
 local words_t = ffi.typeof("int32_t *")
-local text, write16 = ffi.string, wire_bytes.write16
+local write16 = wire_bytes.write16
 local NETWORK, TRANSPORT, DST_IP =
   note.NETWORK_HEADER, note.TRANSPORT_HEADER, note.DST_IP
 local IP, UDP_HEADER, GTP, GTP_OPTIONS, ECHO = 20, 8, 8, 4, 8 -- bytes
@@ -29,61 +30,47 @@ local TCP, UDP, ICMP = 6, 17, 1
 local VERSION_1, OPTIONS, GPDU = 0x30, 0x07, 0xff
 local PING, PING_TTL, TTL = 60, 200, 250 -- PING: bytes, with its IP header
 local ECHO_REPLY = 0
-local NO_PORTS = ("\0"):rep(4)
 
 -- More tunnels, flows or pings on their way than these aren't noted.
 local MOST = 2 ^ 20
 
 -- Reading ---------------------------------------------------------------------------
 
--- The bytes of the IPv4 header `at` bytes into the packet; nil if it isn't whole, or
--- `more` bytes aren't behind it.
-local function header_at(p, at, more)
-  local left = p.length - at
-  if left < IP then return nil end
-  local first = p.data[at]
-  local size = band(first, 15) * 4
-  if first - first % 16 ~= 0x40 or size < IP or left < size + more then return nil end
-  return size
+local tunnel_t = ffi.typeof("struct { $ ends; int32_t teid; }", ends_key.type)
+local read_ends, read_back = ends_key.read, ends_key.read_back
+
+-- Where the ports are of a packet whose IPv4 header is there; nil: it has none.
+local function ports_of(ip, header, left)
+  local has_ports = (ip[9] == UDP or ip[9] == TCP) and left >= header + 4
+  return has_ports and ip + header or nil
 end
 
--- The flow of the packet whose IPv4 header is at that pointer, with ports if it is one
--- of UDP or TCP that has them.
-local function flow_of(ip, size, left, back)
-  local has_ports = (ip[9] == UDP or ip[9] == TCP) and left >= size + 4
-  if not back then
-    return text(ip + 12, 8) .. (has_ports and text(ip + size, 4) or NO_PORTS)
-  end
-  local ports = has_ports and text(ip + size + 2, 2) .. text(ip + size, 2) or NO_PORTS
-  return text(ip + 16, 4) .. text(ip + 12, 4) .. ports
-end
-
--- The outer headers' bytes, and the tunnel; or nil.
-local function tunnel_of(p)
-  local size = header_at(p, 0, UDP_HEADER + GTP)
-  if not size or p.data[9] ~= UDP then return nil end
-  local gtp = p.data + size + UDP_HEADER
+-- The bytes of the headers in front of what is in the tunnel, which is put into
+-- `tunnel`, and those of IP's; or nil.
+local function read_tunnel(p, tunnel)
+  local ip, header, left = ip_header.at(p, 0)
+  if not ip or ip[9] ~= UDP or left < header + UDP_HEADER + GTP then return nil end
+  local gtp = ip + header + UDP_HEADER
   local options = band(gtp[0], OPTIONS) ~= 0 and GTP_OPTIONS or 0
-  local tunnel = text(p.data + 12, 8) .. text(p.data + size, 4) .. text(gtp + 4, 4)
-  return size + UDP_HEADER + GTP + options, tunnel, size
+  read_ends(tunnel.ends, ip, ip + header)
+  tunnel.teid = ffi.cast(words_t, gtp)[1]
+  return header + UDP_HEADER + GTP + options, header
 end
 
--- What is noted by key, up to MOST.
-local function new_table() return {n = 0, of = {}} end
-
-local function put(t, key, value)
-  if not t.of[key] then
-    if t.n >= MOST then return end
-    t.n = t.n + 1
-  end
-  t.of[key] = value
+-- A table of tunnels by keys of that type.
+local function tunnels_by(key)
+  return flow.new{key = key, value = tunnel_t, limit = MOST}
 end
 
-local function take(t, key)
-  local value = t.of[key]
-  if value then t.of[key], t.n = nil, t.n - 1 end
-  return value
+-- Note the tunnel by the key, unless the table is full; `again`: also in the place of
+-- another one.
+local function put(t, key, tunnel, again)
+  local number, is_new = t:add(key)
+  if number ~= 0 and (is_new or again) then t.record[number].value = tunnel end
 end
+
+-- What the packets and tunnels that are looked at have.
+local tunnel, ends = tunnel_t(), ends_key.type()
 
 -- GTPTable --------------------------------------------------------------------------
 
@@ -103,22 +90,17 @@ local GTPTable = element.define{
   differs = "VERBOSE is false unless it is given, and the length of a ping in its GTP "
     .. "header is the ping's.",
   handlers = {
-    tunnels = {read = function (e) return e.back.n end},
-    flows = {read = function (e) return e.inside.n end},
+    tunnels = {read = function (e) return e.back:count() end},
+    flows = {read = function (e) return e.inside:count() end},
   },
 }
 
 function GTPTable:configure(a)
   self.ping_to, self.verbose = wire.word_of(a.PING_DST), a.VERBOSE
-  self.back = self.back or new_table()     -- tunnels by those that came
-  self.inside = self.inside or new_table() -- tunnels that came, by flows back
-  self.pings = self.pings or new_table()   -- tunnels that came, by reply
-end
-
-local function teid(tunnel) return wire.number_of(wire.word(tunnel, 12)) end
-
-local function reply_key(ip, message)
-  return text(ip + 12, 8) .. text(message + 4, 4)
+  self.back = self.back or tunnels_by(tunnel_t)        -- by tunnels that came
+  self.inside = self.inside or tunnels_by(ends_key.type) -- that came, by flows back
+  -- That came, by the reply's addresses, and its identifier and sequence number.
+  self.pings = self.pings or tunnels_by(ends_key.type)
 end
 
 -- Write the ping, without the headers in front of it, from that address (a word).
@@ -143,47 +125,53 @@ local function cover(q, p, all, size)
 end
 
 -- Ask for the tunnel back.
-local function ask(self, p, tunnel, all, size)
+local function ask(self, p, all, header)
   local inner = ffi.cast(words_t, p.data + all + 12)[0]
   local q = packet.resize(packet.allocate(), PING)
   note.clear(q)
   local id, sequence = math.random(0, 0xffff), math.random(0, 0xffff)
   write_ping(q, inner, self.ping_to, id, sequence)
-  local ip = q.data
-  put(self.pings, text(ip + 16, 4) .. text(ip + 12, 4) .. text(ip + IP + 4, 4), tunnel)
-  if not cover(q, p, all, size) then return packet.free(q) end
-  q.note16[NETWORK], q.note16[TRANSPORT] = q.data_off, q.data_off + size
+  read_back(ends, q.data, nil)
+  ends.ports = ffi.cast(words_t, q.data + IP)[1]
+  put(self.pings, ends, tunnel, true)
+  if not cover(q, p, all, header) then return packet.free(q) end
+  q.note16[NETWORK], q.note16[TRANSPORT] = q.data_off, q.data_off + header
   q.note32[DST_IP] = self.ping_to
   if self.verbose then
-    self:say("%s: a ping in tunnel %d", self.name, teid(tunnel))
+    self:say("%s: a ping in tunnel %d", self.name, wire.number_of(tunnel.teid))
   end
   self.emit(2, q)
 end
 
 local function outward(self, p)
-  local all, tunnel, size = tunnel_of(p)
-  local inner = all and header_at(p, all, 0)
-  if not inner then return nil, NOT_GTP end
-  if not self.back.of[tunnel] then ask(self, p, tunnel, all, size) end
-  local flow = flow_of(p.data + all, inner, p.length - all, true)
-  if not self.inside.of[flow] then put(self.inside, flow, tunnel) end
+  local all, header = read_tunnel(p, tunnel)
+  if not all then return nil, NOT_GTP end
+  local ip, inner, left = ip_header.at(p, all)
+  if not ip then return nil, NOT_GTP end
+  read_back(ends, ip, ports_of(ip, inner, left))
+  put(self.inside, ends, tunnel, false)
+  if self.back:find(tunnel) == 0 then ask(self, p, all, header) end
   front.cut(p, all)
   p.note16[NETWORK], p.note16[TRANSPORT] = p.data_off, p.data_off + inner
   return p
 end
 
 local function reply(self, p)
-  local all, tunnel = tunnel_of(p)
-  local inner = all and header_at(p, all, ECHO)
-  if not inner then return nil, NOT_GTP end
-  local ip = p.data + all
+  local all = read_tunnel(p, tunnel)
+  if not all then return nil, NOT_GTP end
+  local ip, inner, left = ip_header.at(p, all)
+  if not ip or left < inner + ECHO then return nil, NOT_GTP end
   if ip[9] ~= ICMP or ip[inner] ~= ECHO_REPLY then return nil, NOT_ASKED end
-  local came = take(self.pings, reply_key(ip, ip + inner))
-  if not came then return nil, NOT_ASKED end
-  put(self.back, came, tunnel)
+  read_ends(ends, ip, ip + inner + 4)
+  local number = self.pings:find(ends)
+  if number == 0 then return nil, NOT_ASKED end
+  local came = self.pings.record[number].value
+  put(self.back, came, tunnel, true)
   if self.verbose then
-    self:say("%s: tunnel %d leads back from %d", self.name, teid(tunnel), teid(came))
+    self:say("%s: tunnel %d leads back from %d", self.name,
+      wire.number_of(tunnel.teid), wire.number_of(came.teid))
   end
+  self.pings:remove(number)
   return nil, ANSWERED
 end
 
@@ -215,35 +203,36 @@ function GTPLookup:configure(a)
   self.table, self.sum, self.id = a.TABLE, a.CHECKSUM, 0
 end
 
--- Write the headers of the tunnel into the room in front.
-local function write(self, p, tunnel)
-  local source, destination = wire.word(tunnel, 0), wire.word(tunnel, 4)
+-- Write the headers of the tunnel `to` into the room in front.
+local function write(self, p, to)
+  local destination = to.ends.destination
   local udp = p.data + IP
   local size = p.length - IP
-  ffi.copy(udp, ffi.cast("const char *", tunnel) + 8, 4)
+  ffi.cast(words_t, udp)[0] = to.ends.ports
   write16(udp + 4, size)
   write16(udp + 6, 0)
   local gtp = udp + UDP_HEADER
   gtp[0], gtp[1] = VERSION_1, GPDU
   write16(gtp + 2, size - UDP_HEADER - GTP)
-  ffi.copy(gtp + 4, ffi.cast("const char *", tunnel) + 12, 4)
-  ip_header.write(p, UDP, source, destination, self.id, TTL)
+  ffi.cast(words_t, gtp)[1] = to.teid
+  ip_header.write(p, UDP, to.ends.source, destination, self.id, TTL)
   if self.sum then C.pg_ip4_l4_set(p.data, udp, size, UDP) end
   wire.barrier()
   self.id = (self.id + 1) % 2 ^ 16
-  p.note32[DST_IP] = tobit(destination)
+  p.note32[DST_IP] = destination
 end
 
 function GTPLookup:process(p)
-  local size = header_at(p, 0, 0)
-  if not size then return nil, NOT_IP end
-  local known = self.table
-  local came = known.inside.of[flow_of(p.data, size, p.length, false)]
-  if not came then return nil, UNKNOWN end
-  local tunnel = known.back.of[came]
-  if not tunnel then return nil, NOT_YET end
+  local ip, header, left = ip_header.at(p, 0)
+  if not ip then return nil, NOT_IP end
+  local inside, back = self.table.inside, self.table.back
+  read_ends(ends, ip, ports_of(ip, header, left))
+  local number = inside:find(ends)
+  if number == 0 then return nil, UNKNOWN end
+  number = back:find(inside.record[number].value)
+  if number == 0 then return nil, NOT_YET end
   if not front.open(p, IP + UDP_HEADER + GTP) then return nil, TOO_LONG end
-  write(self, p, tunnel)
+  write(self, p, back.record[number].value)
   return p
 end
 
