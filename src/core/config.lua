@@ -31,8 +31,7 @@ local function value_of(text, name)
 end
 
 local function of_kind(name, what, kind, value)
-  local problem = arguments.problem(what, kind, value)
-  if problem then failure.usage("app '%s': %s", name, problem) end
+  arguments.check(("app '%s': %s"):format(name, what), kind, value)
   return arguments.value(kind, value)
 end
 

@@ -5,7 +5,6 @@
 local ffi = require("ffi")
 local arguments = require("core.lib.arguments")
 local counter = require("core.counter")
-local failure = require("core.failure")
 local loops = require("net.ip.loops")
 local transmit = require("core.link").transmit
 
@@ -45,14 +44,11 @@ return function (name, request, turn, to, size)
   function ICMPEcho:new(arg)
     local addresses = {}
     local function add(address)
-      local problem = arguments.problem("an address", "ip" .. (size == 4 and 4 or 6),
-        address)
-      if problem then failure.usage("ICMPEcho: %s", problem) end
+      arguments.check("ICMPEcho: an address", size == 4 and "ip4" or "ip6", address)
       addresses[ffi.string(address, size)] = true
     end
     if arg.address then add(arg.address) end
-    local problem = arguments.problem("addresses", "table?", arg.addresses)
-    if problem then failure.usage("ICMPEcho: %s", problem) end
+    arguments.check("ICMPEcho: addresses", "table?", arg.addresses)
     for _, address in ipairs(arg.addresses or {}) do add(address) end
     return setmetatable({addresses = addresses}, ICMPEcho)
   end

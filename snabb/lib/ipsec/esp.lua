@@ -49,8 +49,7 @@ local function whole(what, value, least, most)
 end
 
 local function new(class, conf)
-  local problem = arguments.problem("ESP's configuration", "table", conf)
-  if problem then failure.usage("%s", problem) end
+  arguments.check("ESP's configuration", "table", conf)
   local cipher = CIPHERS[conf.aead]
   if not cipher then
     failure.usage("ESP has no cipher '%s'; it has aes-gcm-16-icv and "

@@ -5,7 +5,6 @@
 local arguments = require("core.lib.arguments")
 local arp = require("net.neighbor.arp")
 local counter = require("core.counter")
-local failure = require("core.failure")
 local nd = require("net.neighbor.nd")
 local packet = require("core.packet")
 local loops = require("net.ip.loops")
@@ -21,8 +20,7 @@ ns_responder.reconfig_keeps = {}
 --- ns_responder{local_ip=, local_mac=}: the address (16 bytes) and where it is (6).
 function ns_responder:new(arg)
   arp.check_own("ns_responder", arg.local_mac)
-  local problem = arguments.problem("local_ip", "ip6", arg.local_ip)
-  if problem then failure.usage("ns_responder: %s", problem) end
+  arguments.check("ns_responder: local_ip", "ip6", arg.local_ip)
   return setmetatable({local_ip = arg.local_ip, local_mac = arg.local_mac},
     ns_responder)
 end

@@ -28,9 +28,10 @@ Looper.__index = Looper
 -- the app is started a second time.
 local function packets_of(arg)
   local kept = arg.kept
-  local problem = not kept and arguments.problem("filename", "string", arg.filename)
-  if problem then failure.usage("Looper: %s", problem) end
-  if not kept then return packet_set.load(arg.filename, {any_link = true}) end
+  if not kept then
+    arguments.check("Looper: filename", "string", arg.filename)
+    return packet_set.load(arg.filename, {any_link = true})
+  end
   if kept.set then return kept end
   return packet_set.load(kept.path, kept.options)
 end

@@ -39,10 +39,8 @@ local function schedule_of(arg)
 end
 
 local function set_limits(app, arg)
-  for _, key in ipairs{"loops", "limit"} do
-    local problem = arguments.problem(key, "number?", arg[key])
-    if problem then failure.usage("Replayer: %s", problem) end
-  end
+  arguments.check("Replayer: loops", "number?", arg.loops)
+  arguments.check("Replayer: limit", "number?", arg.limit)
   local is_rate = arg.packet_rate or arg.bit_rate
   app.times.catch_up = is_rate and schedule.CATCH_UP_S or math.huge
   app.loops = arg.loops or 1
@@ -60,8 +58,7 @@ end
 --- to the last packet sent, had nothing been late.
 function Replayer:new(arg)
   local gap = schedule_of(arg)
-  local problem = arguments.problem("filename", "string", arg.filename)
-  if problem then failure.usage("Replayer: %s", problem) end
+  arguments.check("Replayer: filename", "string", arg.filename)
   local app = PcapReader.of(reader.open(arg.filename))
   app.gap, app.times = gap, schedule.new()
   set_limits(app, arg)

@@ -5,6 +5,7 @@
 -- are test by themselves, so that compiled code knows the answer, and call `refuse`.
 
 local ffi = require("ffi")
+local failure = require("core.lib.failure")
 
 local arguments = {}
 
@@ -129,6 +130,12 @@ function arguments.problem(what, kind, value)
   if value == nil and optional == "?" or KINDS[name][2](value) then return nil end
   return ("%s is %s; it takes %s%s"):format(what, shown(value), KINDS[name][1],
     optional == "?" and ", or nothing" or "")
+end
+
+--- Raise a usage failure with that sentence, if there is one.
+function arguments.check(what, kind, value)
+  local problem = arguments.problem(what, kind, value)
+  if problem then failure.usage("%s", problem) end
 end
 
 --- The value of that kind: of a text for a number, that.

@@ -3,7 +3,6 @@
 -- the process before it may have read them again since, or have saved changes there.
 
 local document = require("lib.document.document")
-local sandbox = require("lib.sandbox.sandbox")
 local standby = require("core.outside.standby")
 
 local until_turn = {}
@@ -20,16 +19,13 @@ function until_turn.content(paths)
 end
 
 --- Files of these paths are about to be read, or were just read: if this process stands
---- by, and they have changed when it takes over, call f() then. They are compared once
---- more when it has opened its ports: until then the other process may be told of a
---- change that it doesn't live to read.
+--- by, and they have changed when it has taken over, call f() then. (Once its ports are
+--- open nobody else is told of changes.)
 function until_turn.watch(paths, f)
   if not standby.waits() then return end
-  local before, changed = until_turn.content(paths), false
-  local function is_different() return until_turn.content(paths) ~= before end
-  standby.at_turn(function () changed = is_different() end)
+  local before = until_turn.content(paths)
   standby.at_takeover(function ()
-    if changed or not sandbox.entered() and is_different() then f() end
+    if until_turn.content(paths) ~= before then f() end
   end)
 end
 

@@ -29,8 +29,7 @@ function arp.is_group(mac) return ffi.cast(bytes_t, mac)[0] % 2 == 1 end
 
 --- Raise a sentence if the MAC address can't be the own one of the app of that name.
 function arp.check_own(name, mac)
-  local problem = arguments.problem("its own MAC address", "mac", mac)
-  if problem then failure.usage("%s: %s", name, problem) end
+  arguments.check(name .. ": its own MAC address", "mac", mac)
   if not arp.is_group(mac) then return end
   local bytes = ffi.string(ffi.cast(bytes_t, mac), 6)
   failure.usage("%s's own MAC address can't be %02x:%02x:%02x:%02x:%02x:%02x, which is "

@@ -24,9 +24,8 @@ local DEFAULT_MAX_ROUTES = 65536
 --- up), `arg.max_routes` (65536) is how many the table has room for.
 function FibLookup:new(arg)
   arg = arg or {}
-  local problem = arguments.problem("routes", "table?", arg.routes)
-    or arguments.problem("max_routes", "count?", arg.max_routes)
-  if problem then failure.usage("FibLookup: %s", problem) end
+  arguments.check("FibLookup: routes", "table?", arg.routes)
+  arguments.check("FibLookup: max_routes", "count?", arg.max_routes)
   eal.start()
   local fib = C.pg_fib_create(arg.max_routes or DEFAULT_MAX_ROUTES)
   if fib == nil then failure.raise("%s", ffi.string(C.pg_error())) end
