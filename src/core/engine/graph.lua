@@ -89,8 +89,8 @@ function graph.arrange()
   lay_out()
 end
 
---- Let the taps (core.taps) see what passes the graph from now on, or nobody, if
---- they are nil. To be called between breaths.
+--- Let the taps (core.taps) see what passes the graph from now on, or nobody, if they
+--- are nil. To be called between breaths.
 function graph.watch(new)
   taps = new
   jit_reset.tend() -- also code of taps that LuaJIT gave up in other graphs
