@@ -57,7 +57,7 @@ end
 -- The name's lock ---------------------------------------------------------------------
 
 local function release(self)
-  if self.holds then keep.leave() end
+  if self.holds then keep.give_up() end
   self.holds = false
 end
 

@@ -151,6 +151,12 @@ function keep.leave()
   name, lock, live, unkept = nil, nil, {}, {}
 end
 
+--- The same for a process that runs on: nobody waits for its end.
+function keep.give_up()
+  if lock then os.remove(standby.holder_path(keep.folder(), name)) end
+  keep.leave()
+end
+
 -- Call write(fd) with a new file, which then takes the place of `path`. Why it doesn't.
 local function replace(hidden, path, write)
   unistd.unlink(hidden)
