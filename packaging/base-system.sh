@@ -59,9 +59,10 @@ name_of() {
   case $1 in *:*) echo "${1%%:*}-${1#*:}" ;; *) echo "$1" ;; esac
 }
 
-# let_run ARCHITECTURE: let programs of that run here, by the handler that Debian's QEMU
+# let_run SUITE: let programs of its architecture run here, by the handler that Debian's QEMU
 # brings for the kernel (binfmt_misc). systemd registers it; where there is none, we do.
 let_run() {
+  case $1 in *:*) set -- "${1#*:}" ;; *) return 0 ;; esac
   [ "$1" != "$(dpkg --print-architecture)" ] || return 0
   case $1 in
   amd64) cpu=x86_64 ;;
@@ -79,15 +80,14 @@ let_run() {
 
 # bootstrap SUITE FOLDER [OPTION...]: OPTIONs are debootstrap's.
 bootstrap() {
-  suite=${1%%:*} folder=$2
-  case $1 in *:*) arch=${1#*:} ;; *) arch=$(dpkg --print-architecture) ;; esac
+  suite=${1%%:*} folder=$2 arch=
+  case $1 in *:*) arch=${1#*:} ;; esac
   shift 2
   command -v debootstrap >/dev/null || fail "debootstrap is missing: apt-get install debootstrap"
-  let_run "$arch"
-  set -- --variant=minbase --arch="$arch" "$@"
+  set -- --variant=minbase ${arch:+"--arch=$arch"} "$@"
   if is_ubuntu "$suite"; then
     ubuntu_keys
-    [ "$arch" = amd64 ] || UBUNTU_MIRROR=$UBUNTU_PORTS
+    [ "$arch" != arm64 ] || UBUNTU_MIRROR=$UBUNTU_PORTS
     debootstrap --components=main,universe --keyring="$keys" "$@" \
       "$suite" "$folder" "${MIRROR:-$UBUNTU_MIRROR}" /usr/share/debootstrap/scripts/gutsy
   else
@@ -114,7 +114,7 @@ base_of() {
 # in the folder $ROOT, which stays.
 enter() {
   [ "$(id -u)" = 0 ] || fail "wants root, for debootstrap and chroot"
-  case $1 in *:*) let_run "${1#*:}" ;; esac
+  let_run "$1"
   base_of "$1"
   root=${ROOT:-$(mktemp -d)}
   trap leave EXIT

@@ -158,6 +158,20 @@ def test_when_it_is_killed_the_next_one_tidies_up(tree):
     assert tree.left() == []
 
 
+def test_a_system_of_another_architecture_is_made_so(tree):
+    words = tree.path.parent / "words"
+    tree.write(tree.debootstrap, f'#!/bin/sh\necho "$@" >{words}\nexit 1\n')
+    here = check("dpkg", "--print-architecture").strip()
+    for suite, wanted in (f"bookworm:{here}", True), ("bookworm", False):
+        run(tree.path / "packaging/bare", suite, "true", env=tree.environment)
+        assert (f"--arch={here} bookworm " in words.read_text()) == wanted
+    result = run(tree.path / "packaging/bare", "bookworm:vax", "true", env=tree.environment)
+    assert result.returncode == 1
+    assert "'vax' is no architecture that Perigee runs on; there are amd64 and arm64" \
+        in result.stderr
+    assert tree.left() == []
+
+
 @pytest.mark.parametrize("words, said", [
     ([], "SUITE [--user] COMMAND"), (["bookworm"], "SUITE [--user] COMMAND"),
     (["bookworm", "--user"], "SUITE [--user] COMMAND")])
