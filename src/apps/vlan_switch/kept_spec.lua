@@ -4,6 +4,7 @@
 local VlanSwitch = require("apps.vlan_switch.vlan_switch").VlanSwitch
 local apps = require("net.keep.apps")
 local dirent = require("posix.dirent")
+local instance = require("core.engine.instance")
 local kept = require("testing.kept")
 
 local function with_vlan(vlan)
@@ -17,6 +18,7 @@ describe("A VlanSwitch with --keep", function ()
   before_each(kept.set_up)
   after_each(function ()
     engine.configure(config.new())
+    instance.keep_by(nil)
     kept.tear_down()
   end)
 

@@ -83,8 +83,9 @@ function Rates:line()
   self.time, self.before = now, sums
 end
 
---- Write the last line. Raises a failure if one couldn't be written.
+--- Write the last line, and no more. Raises a failure if one couldn't be written.
 function Rates:finish()
+  timer.cancel(self.timer)
   self:line()
   if self.problem then error(self.problem, 0) end
 end
@@ -122,7 +123,8 @@ function rates.start(columns, path, hydra, goes_on)
   o.time, o.before = o.start, read(o)
   put(o, heading(o))
   o.goes_on = goes_on
-  timer.activate(timer.new("rates", function () o:line() end, SECOND, "repeating"))
+  o.timer = timer.new("rates", function () o:line() end, SECOND, "repeating")
+  timer.activate(o.timer)
   return o
 end
 

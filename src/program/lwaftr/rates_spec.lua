@@ -4,17 +4,21 @@ local stderr = require("testing.stderr")
 local testing = require("testing.support")
 
 describe("lwaftr: rates", function ()
+  local begun
+  after_each(function ()
+    pcall(begun.finish, begun)
+    stderr.leave()
+  end)
+
   -- Rates of no link, on a disk that becomes full after the heading.
   local function full(goes_on)
     local path = testing.temporary("")
     local r = rates.start(function () return {} end, path, false, goes_on)
     r.file:close()
     r.file = assert(io.open("/dev/full", "w"))
-    r.time = r.time - 1
+    r.time, begun = r.time - 1, r
     return r, path
   end
-
-  after_each(stderr.leave)
 
   it("on a full disk end a program that is there for them", function ()
     local r, path = full(false)

@@ -172,14 +172,17 @@ function testing.usage_error(f, ...)
 end
 
 --- The machine code's size, in bytes, of the trace of `loop`, a function that goes
---- round so many times. It is of a chunk of its own, so no trace of another is part of
---- it.
+--- round so many times; and how many instructions of LuaJIT's intermediate form it was
+--- made from, which doesn't depend on addresses. It is of a chunk of its own, so no
+--- trace of another is part of it.
 function testing.machine_code(loop)
   jit.flush()
   for _ = 1, 100 do loop(1000) end
   for number = 1, 100 do
     local info = jit_util.traceinfo(number)
-    if info and info.linktype == "loop" then return #jit_util.tracemc(number) end
+    if info and info.linktype == "loop" then
+      return #jit_util.tracemc(number), info.nins
+    end
   end
 end
 
