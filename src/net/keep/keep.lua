@@ -257,6 +257,7 @@ function keep.records(item)
   if #item.of > LONGEST_OF then
     log.warning("--keep %s: what '%s' has isn't kept: its name has over %d bytes", name,
       item.of, LONGEST_OF)
+    if item.done then item.done() end
     return
   end
   local folder, taken = keep.folder(name), unkept[item.of] ~= nil
