@@ -219,3 +219,13 @@ def test_what_is_there_is_kept(name, packets, tmp_path):
     assert result.returncode == 1, said
     assert "stack traceback" not in said
     assert (tmp_path / "after").read_text() == CONTENT
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_limit_on_the_size_of_files_is_told(name, packets, tmp_path):
+    """Files of 16 KB: shared memory may be refused first. No signal (SIGXFSZ) ends it."""
+    result = outcome(WRITERS[name], packets, tmp_path, "size=64m", "ulimit -f 32")
+    said = result.stdout + result.stderr
+    assert "File too large" in said, said
+    assert result.returncode in (1, 2), said
+    assert "stack traceback" not in said

@@ -5,12 +5,13 @@ there, or a sentence says what is missing."""
 
 import os
 import pathlib
+import re
 import shutil
 import struct
 
 import pytest
 
-from helpers.command import PERIGEE, ROOT, run, tool
+from helpers.command import PERIGEE, ROOT, is_sanitized, readable_copy, run, tool
 
 PACKETS, CHAIN = 5000, 10
 MB = 1 << 20
@@ -134,6 +135,51 @@ class Cgroup:
 def test_256_mb_of_memory(folder):
     with Cgroup(256 * MB) as group:
         works(folder, prepare=f"echo $$ >{group.path}/cgroup.procs")
+
+
+# What is missing: lines of sh, and the sentence. Those that DPDK would say, in lines of
+# its own, and those of which it wouldn't start with some devices, or would end silently.
+REFUSED = {
+    "no /proc": ("mount -t tmpfs none /proc",
+                 "/proc/self/exe can't be read: No such file or directory; /proc has to be "
+                 "mounted (mount -t proc proc /proc)"),
+    "no /sys": ("mount -t tmpfs none /sys",
+                "DPDK finds CPUs in /sys/devices/system/cpu, which can't be read; /sys has "
+                "to be mounted (mount -t sysfs sysfs /sys)"),
+    "few files": ("ulimit -n 10", r"DPDK opens 10 files, and this process may open \d more; "
+                  r"raise the limit \(ulimit -n\)"),
+    "no threads": ("set -- prlimit --nproc=1 setpriv --reuid=65533 --clear-groups $@",
+                   "DPDK starts threads, and this user may start no more; raise the limit "
+                   "(ulimit -u, or of a container)"),
+    "little address space": (
+        "ulimit -v 400000", r"DPDK needs \d+ MB of address space, which this process can't "
+        r"have; raise the limit \(ulimit -v\)"),
+    "no files of any size": (
+        "ulimit -f 0", r"can't reserve \d+ bytes for \S+: File too large"),
+}
+
+
+@root_only
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_missing_is_said_in_a_sentence(name, tmp_path):
+    if name in ("few files", "no threads", "little address space") and is_sanitized():
+        pytest.skip("GCC's checks need more than that")
+    tmp_path.chmod(0o755)
+    readable_copy(tmp_path)
+    lines, sentence = REFUSED[name]
+    script = (f"mount --make-rprivate /\nmount -t tmpfs none /dev/shm\n"
+              f"mount --bind {tmp_path} /mnt\nset -- /mnt/perigee click -e 'Idle->Discard'\n"
+              f"{lines}\nexec \"$@\"")
+    result = run(tool("unshare"), "--mount", "sh", "-c", script)
+    assert result.returncode == 1, result.stdout + result.stderr
+    wanted = sentence if "\\" in sentence else re.escape(sentence)
+    assert re.fullmatch(f"perigee: {wanted}\n", result.stderr), result.stderr
+
+
+@root_only
+def test_files_of_limited_size(folder):
+    """Larger than those of WORK, smaller than DPDK's for hugepages."""
+    works(folder, prepare="ulimit -f 8192")
 
 
 def emulated(cpu, program, *words):

@@ -25,6 +25,8 @@ uint32_t pg_chance_among(uint32_t n)
 {
   if (n == 2)
     return random() >> 14 & 1;
+  if (n == 0)
+    return 0;
   uint32_t share = ((uint32_t)RAND_MAX + 1) / n, number;
   do
     number = random();

@@ -56,7 +56,7 @@ function log:writeToLog(line)
   local file, why = io.open(self.file, "a")
   if not file then failure.raise("can't write the log: %s", why) end
   files.append(file, self.file, text)
-  file:close()
+  files.close_written(file, self.file)
 end
 
 local function message(level, tag)

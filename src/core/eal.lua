@@ -10,6 +10,7 @@ local errno = require("posix.errno")
 local file_lock = require("core.lib.file_lock")
 local limits = require("core.lib.limits")
 local log = require("core.lib.log")
+local resource = require("posix.sys.resource")
 local run_folder = require("core.run_folder")
 local unistd = require("posix.unistd")
 
@@ -78,8 +79,27 @@ local function closed_hugetlbfs()
   end
 end
 
+-- What this process may use.
+local function total_memory_mb()
+  local kb = tonumber(read_line("/proc/meminfo"):match("MemTotal:%s*(%d+)"))
+  return math.floor(math.min(kb / 1024, (limits.memory() or math.huge) / 2 ^ 20))
+end
+
+-- The limit (getrlimit(2); below 0: none) that keeps hugepages from this process,
+-- or nil: DPDK reserves addresses for all there may ever be (512 GB), and has files as
+-- large as what it uses.
+local function limit_on_hugepages()
+  local least = {RLIMIT_AS = 2 ^ 20, RLIMIT_FSIZE = total_memory_mb()}
+  for name, mb in pairs(least) do
+    local most = resource.getrlimit(resource[name]).rlim_cur
+    if most >= 0 and most < mb * 2 ^ 20 then return name end -- below 0: none
+  end
+end
+
 -- Why hugepages that are there can't be used; nil: they can, or there are none.
 local function why_not_huge(free_mb)
+  local limit = free_mb > 0 and limit_on_hugepages()
+  if limit then return ("%s keeps hugepages from this process"):format(limit) end
   local closed, how = closed_hugetlbfs()
   if closed then return ("the hugetlbfs at %s is %s"):format(closed, how) end
   local reserved = tonumber(read_line("/proc/sys/vm/nr_hugepages")) or 0
@@ -92,7 +112,7 @@ end
 local function can_use_hugepages()
   local free = eal.free_huge_mb()
   local enough = free >= ENOUGH_HUGE_MB and not closed_hugetlbfs()
-    and eal.huge_can_be_had(ENOUGH_HUGE_MB)
+    and eal.huge_can_be_had(ENOUGH_HUGE_MB) and not limit_on_hugepages()
   local why = not enough and why_not_huge(free)
   if why then
     log.detail("%s, so plain memory is used", why)
@@ -126,12 +146,6 @@ function eal.cpus()
     if list then return list end
   end
   return "0"
-end
-
--- What this process may use.
-local function total_memory_mb()
-  local kb = tonumber(read_line("/proc/meminfo"):match("MemTotal:%s*(%d+)"))
-  return math.floor(math.min(kb / 1024, (limits.memory() or math.huge) / 2 ^ 20))
 end
 
 --- The arguments EAL is started with; `user` may override any of them.
@@ -197,8 +211,44 @@ local function fail(args)
   failure.raise("%s", broken)
 end
 
+-- DPDK says of each in lines of its own that something wasn't found, or goes on
+-- with devices missing.
+local CPUS = "/sys/devices/system/cpu"
+local FILES, SPARE_MB = 10, 32 -- that it opens; beyond the memory that it is to have
+
+-- How many more files this process may open, of `wanted`.
+local function free_descriptors(wanted)
+  local open = {}
+  for i = 1, wanted do open[i] = unistd.dup(0) end
+  for _, fd in ipairs(open) do unistd.close(fd) end
+  return #open
+end
+
+-- Refuse to start where DPDK can't, for a reason that is known.
+local function check_surroundings(args)
+  if not unistd.access(CPUS, "x") then
+    failure.raise("DPDK finds CPUs in %s, which can't be read; /sys has to be mounted "
+      .. "(mount -t sysfs sysfs /sys)", CPUS)
+  end
+  local free = free_descriptors(FILES)
+  if free < FILES then
+    failure.raise("DPDK opens %d files, and this process may open %d more; raise the "
+      .. "limit (ulimit -n)", FILES, free)
+  end
+  if not C.pg_thread_can_be_had() then
+    failure.raise("DPDK starts threads, and this user may start no more; raise the "
+      .. "limit (ulimit -u, or of a container)")
+  end
+  local mb = tonumber((" " .. table.concat(args, " ")):match(" %-m ?(%d+)"))
+  if mb and not C.pg_addresses_can_be_had((mb + SPARE_MB) * 2 ^ 20) then
+    failure.raise("DPDK needs %d MB of address space, which this process can't have; "
+      .. "raise the limit (ulimit -v)", mb + SPARE_MB)
+  end
+end
+
 local function start()
   local args = eal.plan(passed)
+  check_surroundings(args)
   run_folder.prepare(has_word(args, run_folder.name()))
   local argv = ffi.new("char *[?]", #args + 1)
   local anchors = {} -- EAL keeps pointers into argv for as long as it runs

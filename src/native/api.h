@@ -127,6 +127,8 @@ bool pg_eal_started(void);
 void pg_eal_stop(void);
 bool pg_eal_hugepages(void);
 bool pg_hugepages_can_be_had(uint64_t bytes);
+bool pg_addresses_can_be_had(uint64_t bytes);
+bool pg_thread_can_be_had(void);
 const char *pg_error(void);
 const char *pg_dpdk_version(void);
 

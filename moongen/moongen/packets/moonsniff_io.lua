@@ -65,7 +65,7 @@ function Writer:resize() end -- luacheck: ignore 212
 function Writer:close()
   open_files.remove(self)
   flush(self)
-  self.file:close()
+  files.close_written(self.file, self.filename)
 end
 
 local Reader = {}

@@ -94,7 +94,10 @@ function Output:finish(durable)
     if not ok then wrong(self, (problem:gsub("^.*: ", ""))) end
     self.new = nil
   end
-  self:abandon()
+  local fd = self.fd
+  self.fd = nil -- not before it has its name: until then its lock keeps others away
+  local ok, _, code = unistd.close(fd)
+  if not ok then wrong(self, (errno.errno(code))) end
 end
 
 --- Leave the file as it was.

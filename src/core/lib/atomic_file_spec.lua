@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local atomic_file = require("core.lib.atomic_file")
+local errno = require("posix.errno")
 local files = require("core.lib.files")
 local stat = require("posix.sys.stat")
 local testing = require("testing.support")
+local unistd = require("posix.unistd")
 
 local function text_of(path) return files.readfile(path, "*a") end
 
@@ -39,6 +41,20 @@ describe("a file that is replaced all at once", function ()
     local o = atomic_file.open(path, true)
     o:finish()
     assert.equal(384, stat.stat(path).st_mode % 4096)
+  end)
+
+  -- As network file systems do.
+  it("says what only close(2) has found", function ()
+    local o, close = atomic_file.open(path), unistd.close
+    o:put("new")
+    unistd.close = function (fd) -- luacheck: ignore 122
+      close(fd)
+      return nil, "Input/output error", errno.EIO
+    end
+    local ok, problem = pcall(o.finish, o)
+    unistd.close = close -- luacheck: ignore 122
+    assert.is_false(ok)
+    assert.equal(("can't write %s: Input/output error"):format(path), tostring(problem))
   end)
 
   it("keeps what it has on a full disk", function ()

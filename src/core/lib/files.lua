@@ -157,6 +157,13 @@ function files.append(file, name, text)
   if not ok then failure.raise("can't write %s: %s", name, problem) end
 end
 
+--- Close the open file called `name`, which was written. Raises a failure where what
+--- had been written is lost only then (close(2)).
+function files.close_written(file, name)
+  local ok, problem = file:close()
+  if not ok then failure.raise("can't write %s: %s", name, problem) end
+end
+
 --- A file to write for as long as the program runs, created or emptied. Nil and a
 --- reason if it can't be opened, or if this process reads it, or somebody writes it
 --- already: this process, unless that ends now (`anew`), or another.

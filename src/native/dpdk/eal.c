@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,7 +78,6 @@ int pg_eal_start(int argc, char **argv)
 {
   if (started)
     return pg_fail("DPDK is running already");
-  pg_survive_broken_sockets();
   pg_log_dpdk();
   static bool asked;
   if (!asked)
@@ -139,4 +139,22 @@ bool pg_eal_hugepages(void)
 const char *pg_dpdk_version(void)
 {
   return rte_version();
+}
+
+/* Has the address space of this process (`ulimit -v`) room for so many bytes more? */
+bool pg_addresses_can_be_had(uint64_t bytes)
+{
+  void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                  0);
+  return at != MAP_FAILED && munmap(at, bytes) == 0;
+}
+
+static void *end_at_once(void *unused) { return unused; }
+
+/* May this user start one more thread (`ulimit -u`, a control group)? */
+bool pg_thread_can_be_had(void)
+{
+  pthread_t thread;
+  return pthread_create(&thread, NULL, end_at_once, NULL) == 0 &&
+         pthread_join(thread, NULL) == 0;
 }

@@ -9,8 +9,8 @@
 
 #include "../host.h"
 
-/* Don't die of SIGPIPE, unless it comes of standard output (sys.c). */
-void pg_survive_broken_sockets(void);
+/* Don't die of SIGPIPE, unless it comes of standard output, nor of SIGXFSZ (sys.c). */
+void pg_survive_writes(void);
 
 /* A thread with an engine begins and ends; its looks at the clock, never made
  * within a burst, are counted in between (clock.c). */
@@ -25,6 +25,9 @@ void pg_clock_sleeps(bool begins);
 /* The Lua state of this thread, or NULL: for who interrupts it (watchdog.c). */
 struct lua_State;
 void pg_watch_state(struct lua_State *L);
+
+/* Where LuaJIT ends the process, a sentence says why (panic.c). */
+void pg_name_panics(struct lua_State *L);
 
 /* Let its core.watch.deep_stack find what makes handlers (handler.c). */
 void pg_handler_register(struct lua_State *L);

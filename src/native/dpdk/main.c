@@ -42,8 +42,11 @@ static int find_tree(char *root, size_t size)
 {
   char exe[PATH_MAX], file[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-  if (n < 0)
+  if (n < 0) {
+    fprintf(stderr, "perigee: /proc/self/exe can't be read: %s; /proc has to be mounted "
+            "(mount -t proc proc /proc)\n", strerror(errno));
     return 0;
+  }
   exe[n] = '\0';
   *strrchr(exe, '/') = '\0';
   for (int i = 0; trees[i]; i++) {
@@ -157,6 +160,7 @@ int main(int argc, char **argv)
   char root[PATH_MAX];
   pg_note_descriptors();
   fill_descriptors();
+  pg_survive_writes();
   atexit(pg_die_of_signal); /* the last of them */
   atexit(check_output);
   if (!find_tree(root, sizeof root))
@@ -168,6 +172,7 @@ int main(int argc, char **argv)
   }
   distrust_environment();
   pg_watch_state(L);
+  pg_name_panics(L);
   pg_catch_null();
   luaL_openlibs(L);
   pg_open_files(L);

@@ -121,13 +121,21 @@ static void on_broken_pipe(int number)
   }
 }
 
-/* Some drivers write to a socket whose other end has died (net_virtio_user).
- * SIGPIPE doesn't end the process for that, only when nobody reads its output.
- * A handler, since children would inherit SIG_IGN. */
-void pg_survive_broken_sockets(void)
+static void on_full_file(int number)
 {
-  struct sigaction action = {.sa_handler = on_broken_pipe};
-  sigaction(SIGPIPE, &action, NULL);
+  (void)number; /* write(2) and ftruncate(2) return EFBIG */
+}
+
+/* What can't be written is an error of who writes it, and says so. A socket's other end
+ * may have died (some drivers write to such, net_virtio_user): SIGPIPE ends the process
+ * only when nobody reads its output. A limit on the size of files (setrlimit(2)) is like
+ * a full disk: SIGXFSZ does nothing. Handlers, since children would inherit SIG_IGN. */
+void pg_survive_writes(void)
+{
+  struct sigaction broken = {.sa_handler = on_broken_pipe};
+  struct sigaction full = {.sa_handler = on_full_file, .sa_flags = SA_RESTART};
+  sigaction(SIGPIPE, &broken, NULL);
+  sigaction(SIGXFSZ, &full, NULL);
 }
 
 /* A connection to who serves the socket, which doesn't block; -1 and errno. */

@@ -65,6 +65,7 @@ static int run_lua(struct hidden *h)
   if (!L)
     return failed(h, "no memory for a Lua state");
   pg_watch_state(L);
+  pg_name_panics(L);
   luaL_openlibs(L);
   pg_open_files(L);
   set_path(L, "path", h->path);
@@ -159,7 +160,10 @@ struct worker *pg_worker_start(int32_t cpu, int32_t pinned_to, const char *modul
     pg_mailbox_init(&h->boxes[to], &h->worker.waiting[to]);
   int error = start_thread(h);
   if (error) {
-    pg_fail("a thread on CPU %d: %s", pinned_to, strerror(error));
+    if (pinned_to < 0)
+      pg_fail("no thread can be started: %s", strerror(error));
+    else
+      pg_fail("a thread on CPU %d: %s", pinned_to, strerror(error));
     release(h);
     return NULL;
   }

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -190,7 +189,6 @@ int output_open(struct output *o, const char *path)
 {
   struct stat st;
   *o = (struct output){.path = path, .pcapng = named(path, ".pcapng")};
-  signal(SIGXFSZ, SIG_IGN); /* a limit (setrlimit(2)) is an error like a full disk */
   o->fd = pg_file_create(path, O_NONBLOCK, false);
   if (o->fd < 0 || fstat(o->fd, &st) < 0)
     return not_opened(o);
