@@ -323,14 +323,3 @@ def test_names(tmp_path, name):
 def test_the_option_port_may_be_before_the_program():
     result = run(PERIGEE, "--port", "0=null", "moongen", SCRIPTS / "wrong.lua", "no_device")
     assert "there is 0;" in result.stderr
-
-
-def test_modules_of_a_tree(tmp_path):
-    (tmp_path / "lua").mkdir()
-    (tmp_path / "lua/more.lua").write_text("return {word = 'found'}")
-    (tmp_path / "own.lua").write_text("return 'beside'")
-    script = tmp_path / "script.lua"
-    script.write_text("local more = require 'more' function master()"
-                      " print(more.word, require 'own', engine, config) end")
-    result = run(PERIGEE, "moongen", "--tree", tmp_path, script)
-    assert "found\tbeside\tnil\tnil" in result.stdout

@@ -72,6 +72,13 @@ end
 
 --- Their names, as keys.
 casts.names = {}
+
+--- One more, of these arguments of createStack; nothing if there is one of that name.
+function casts.add(name, arguments)
+  if casts.names[name] then return end
+  STACKS[name], casts.names[name] = arguments, true
+end
+
 for name in pairs(STACKS) do casts.names[name] = true end
 for name in pairs(EITHER) do casts.names[name] = true end
 

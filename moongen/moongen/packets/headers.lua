@@ -100,8 +100,15 @@ end
 
 -- ---- what follows ----
 
--- Numbers by which what libmoon calls icmp is announced over IPv6.
+-- Numbers that lib.stack doesn't know, or not by that name: what libmoon calls icmp
+-- over IPv6, and those of protocols that a script's checkout has of its own.
 local OVER = {ip6 = {icmp = {58}}}
+
+--- The header `lower` announces `upper`, a protocol in libmoon's form, by `number`.
+function headers.announce(lower, upper, number)
+  OVER[lower] = OVER[lower] or {}
+  OVER[lower][upper] = {number}
+end
 
 local function values(lower, upper)
   local own = OVER[lower] and OVER[lower][upper]
@@ -126,6 +133,9 @@ local function add_next(type_, name, def)
       for _, number in ipairs(values(name, upper)) do
         if number == value then return upper end
       end
+    end
+    for upper, numbers in pairs(OVER[name] or {}) do
+      if numbers[1] == value then return upper end
     end
   end
   return field

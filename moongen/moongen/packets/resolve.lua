@@ -43,7 +43,7 @@ end
 -- nil if it isn't there whole.
 local function next_item(name, at, left, seen)
   local subtype = subtype_of(name, at, left)
-  local type_ = headers.type_of(name, subtype, 0, rawget(stack.proto, name))
+  local type_ = headers.type_of(name, subtype, 0, stack.proto[name])
   if not type_ or left < type_.size then return nil end
   local header = ffi.cast(ffi.typeof("$ *", type_.ctype), at)
   local variable = header:getVariableLength()

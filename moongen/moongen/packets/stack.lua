@@ -58,7 +58,7 @@ local function new_item(argument, offset, seen)
   end
   local length = data.length or 0
   local type_, sentence = headers.type_of(data.proto, data.subType, length,
-    rawget(stack.proto, data.proto))
+    stack.proto[data.proto])
   if not type_ then
     fault("%s%s", sentence, spelling.hint(data.proto, names()))
   elseif seen[data.name] then

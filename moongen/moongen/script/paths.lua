@@ -10,10 +10,11 @@ local paths = {}
 
 local trees = {}
 
--- Below a tree; a checkout of MoonGen has libmoon in it.
+-- Below a tree; a checkout of MoonGen has libmoon in it, that of 2015 lua/include.
 local IN_TREE = {"lua/?.lua", "lua/?/init.lua", "lua/lib/?.lua", "lua/lib/?/init.lua",
   "libmoon/lua/?.lua", "libmoon/lua/?/init.lua", "libmoon/lua/lib/?.lua",
-  "libmoon/lua/lib/?/init.lua", "?.lua", "?/init.lua"}
+  "libmoon/lua/lib/?/init.lua", "lua/include/?.lua", "lua/include/lib/?/init.lua",
+  "?.lua", "?/init.lua"}
 
 --- Look for modules in the folder `dir`, too. A usage failure if there is none.
 function paths.add_tree(dir)

@@ -82,6 +82,8 @@ function state.prepare(script, master)
     })
   require("libmoon").config.userscript = script
   load_first()
+  local trees = paths.trees()
+  if #trees > 0 then require("moongen.script.checkout").use(trees) end
   use_script_ffi()
 end
 
