@@ -8,6 +8,7 @@ local cjson = require("cjson")
 local errno = require("posix.errno")
 local fcntl = require("posix.fcntl")
 local ffi = require("ffi")
+local gone = require("lib.replica.gone")
 local keep = require("net.keep.keep")
 local log = require("core.lib.log")
 local main = require("core.main")
@@ -15,7 +16,6 @@ local said = require("lib.replica.said")
 local send = require("lib.replica.send")
 local stat = require("posix.sys.stat")
 local stream = require("lib.replica.stream")
-local tree = require("core.shm.tree")
 local unistd = require("posix.unistd")
 
 local receive = {}
@@ -163,19 +163,6 @@ local function on_records(self, bytes, n)
   self.batches = self.batches + 1
 end
 
--- The records that were here and aren't the master's.
-local function without(self, file)
-  local there, fd = keep.look(path_of(self, file.of))
-  if not there then return 0, 0 end
-  local before = keep.read(there, fd)
-  unistd.close(fd)
-  if not before then return 0, 0 end
-  local n = before.n
-  local gone = C.pg_replica_without(before, there.header.age_at, file.native)
-  C.pg_keep_free(before)
-  return gone, n
-end
-
 local function of_number(self, bytes, n, size)
   local id = n == size and stream.uint32(bytes) or 0
   local file = self.files[id]
@@ -187,16 +174,15 @@ local function on_complete(self, bytes, n)
   local file, problem = of_number(self, bytes, n, 4)
   if not file then return problem end
   if file.whole then return ("completes '%s' twice"):format(file.of) end
-  local gone, had = without(self, file)
-  local ok, reason = os.rename(path_of(self, file.of, true), path_of(self, file.of))
+  local path = path_of(self, file.of)
+  if not self.is_current then file.before = gone.note(path, keep.file_of(file.of)) end
+  local ok, reason = os.rename(path_of(self, file.of, true), path)
   if not ok then return "can't be taken: " .. reason end
   unistd.unlink((hints_of(self, file.of)))
   os.rename((hints_of(self, file.of, true)), (hints_of(self, file.of)))
   file.whole = true
-  self.gone = self.gone + gone
-  log.info("%s: %s has all %d records of %s%s", self.name, file.of,
-    tonumber(file.native.there), self.peer, gone > 0
-    and (", in the place of %d here, of which %d are gone"):format(had, gone) or "")
+  log.info("%s: %s has all %d records of %s", self.name, file.of,
+    tonumber(file.native.there), self.peer)
 end
 
 local function on_gone(self, bytes, n)
@@ -229,26 +215,11 @@ local function on_hello(self, bytes, n)
     release = main.release or "", name = self.name, role = "backup"})}
 end
 
--- Files that the master hasn't: what it never had, or has ended while none listened.
--- A master that keeps nothing yet takes nothing away.
-local function remove_others(self)
-  local own, any = {}, false
-  for _, file in pairs(self.files) do
-    own[keep.file_of(file.of)], any = true, true
-  end
-  for _, file in ipairs(any and tree.names(keep.folder(self.folder)) or {}) do
-    if not own[file] then
-      unistd.unlink(("%s/%s"):format(keep.folder(self.folder), file))
-      unistd.unlink(("%s/%s"):format(select(2, hints_of(self, "")), file))
-      log.info("%s: %s has no file %s, so the one here is gone", self.name, self.peer,
-        file)
-    end
-  end
-end
-
 local function on_swept(self, bytes, n)
   if n ~= 8 then return "has a sweep without a number" end
-  if not self.is_current then remove_others(self) end
+  if not self.is_current then
+    self.gone = gone.tell(self, self.files, select(2, hints_of(self, "")))
+  end
   self.answer = {stream.SEEN, ffi.string(bytes, n)}
   self.is_current, self.swept_at = true, C.pg_monotonic()
 end

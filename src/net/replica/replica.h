@@ -67,5 +67,6 @@ uint64_t pg_replica_target_bytes(const struct replica_target *t);
 void pg_replica_target_close(struct replica_target *t);
 bool pg_replica_apply(struct replica_target *t, const uint8_t *entries, uint64_t bytes,
                       int64_t shift);
-uint32_t pg_replica_without(const struct keep_records *before, uint32_t age_at,
-                            const struct replica_target *t);
+void pg_replica_sums(const struct keep_records *before, uint32_t age_at, uint64_t *sums);
+uint32_t pg_replica_without(const uint64_t *before, uint32_t n,
+                            const struct replica_target *const *targets, uint32_t files);

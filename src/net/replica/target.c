@@ -235,32 +235,39 @@ static int compare(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static uint32_t sums_of(const struct replica_target *t, uint64_t *sums)
+static uint32_t sums_of(const struct flow_records *r, uint64_t *sums)
 {
-  const struct flow_records *r = &t->records;
   uint32_t n = 0;
   for (uint32_t i = pg_flow_records_next(r, 0); i; i = pg_flow_records_next(r, i))
     sums[n++] = sum_of(flow_record(r, i), r->size, r->age_at);
-  qsort(sums, n, sizeof *sums, compare);
   return n;
 }
 
-/* How many of the records that were here aren't among the other host's: they are gone,
- * or have another state. All of them, if there is no memory to compare. */
-uint32_t pg_replica_without(const struct keep_records *before, uint32_t age_at,
-                            const struct replica_target *t)
+/* What tells the records that were here from others, a number for each, into `sums`. */
+void pg_replica_sums(const struct keep_records *before, uint32_t age_at, uint64_t *sums)
 {
-  uint64_t *sums = malloc(((size_t)t->records.top + 1) * sizeof *sums);
-  if (!sums || before->size != t->records.size) {
-    free(sums);
-    return before->n;
-  }
-  uint32_t n = sums_of(t, sums), gone = 0;
-  for (uint32_t i = 0; i < before->n; i++) {
-    uint64_t sum = sum_of(before->record + (size_t)i * before->size, before->size,
-                          age_at);
-    gone += !bsearch(&sum, sums, n, sizeof *sums, compare);
-  }
+  for (uint32_t i = 0; i < before->n; i++)
+    sums[i] = sum_of(before->record + (size_t)i * before->size, before->size, age_at);
+}
+
+/* Of how many of these `n` records none of the other host's is the same, which are in
+ * `files` files: they are gone, or have another state. All, if there is no memory to
+ * compare. */
+uint32_t pg_replica_without(const uint64_t *before, uint32_t n,
+                            const struct replica_target *const *targets, uint32_t files)
+{
+  size_t most = 1, there = 0;
+  uint32_t gone = 0;
+  for (uint32_t i = 0; i < files; i++)
+    most += targets[i]->records.top;
+  uint64_t *sums = malloc(most * sizeof *sums);
+  if (!sums)
+    return n;
+  for (uint32_t i = 0; i < files; i++)
+    there += sums_of(&targets[i]->records, sums + there);
+  qsort(sums, there, sizeof *sums, compare);
+  for (uint32_t i = 0; i < n; i++)
+    gone += !bsearch(&before[i], sums, there, sizeof *sums, compare);
   free(sums);
   return gone;
 }
