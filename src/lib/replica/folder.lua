@@ -42,17 +42,29 @@ function folder.make(name)
   make(folder.of(name))
 end
 
+-- Why the text can't take the place of the file's; nil: it has.
 local function write(name, file, text)
   local path = ("%s/%s"):format(folder.of(name), file)
   local out, problem = io.open(path .. ".new", "w")
-  if not out then failure.raise("can't write %s", problem) end
+  if not out then return problem end
   tree.protect(path .. ".new")
   local owner = stat.stat(folder.of(name)).st_uid
   if owner ~= unistd.geteuid() then unistd.chown(path .. ".new", owner, -1) end -- root
   local done, reason = out:write(text, "\n")
-  if done then done, reason = out:close() end
-  if done then done, reason = os.rename(path .. ".new", path) end
-  if not done then failure.raise("can't write %s: %s", path, reason) end
+  local closed, why = out:close()
+  if done and closed then done, reason = os.rename(path .. ".new", path) end
+  if done and closed then return nil end
+  os.remove(path .. ".new")
+  return ("%s: %s"):format(path, reason or why)
+end
+
+-- The same where there is no room for another file: the file's page is there. Whoever
+-- reads it has its first line, which is written by one call.
+local function write_in_place(name, file, text)
+  local out = io.open(("%s/%s"):format(folder.of(name), file), "r+")
+  if not out then return false end
+  local done = out:write(text) and out:close()
+  return done
 end
 
 --- The first line of the file in the folder at `path`; nil: it can't be read.
@@ -72,8 +84,14 @@ function folder.role(name)
   return (text or tree.exists(path .. "/role")) and "fault" or nil
 end
 
---- The host has that role from now on.
-function folder.set_role(name, role) write(name, "role", role) end
+--- The host has that role from now on, also where shared memory is full. Raises a
+--- failure if that can't be written.
+function folder.set_role(name, role)
+  local problem = write(name, "role", role)
+  if problem and not write_in_place(name, "role", role .. "\n") then
+    failure.raise("can't write %s", problem)
+  end
+end
 
 --- What the replicator says of itself: a table of plain values; nil if it isn't there.
 function folder.status(name) return folder.status_in(folder.of(name)) end
@@ -85,8 +103,10 @@ function folder.status_in(path)
   return ok and type(status) == "table" and status or {}
 end
 
---- The replicator does that.
-function folder.tell(name, status) write(name, "status", cjson.encode(status)) end
+--- The replicator does that. Why that can't be told, or nil.
+function folder.tell(name, status)
+  return write(name, "status", cjson.encode(status))
+end
 
 --- The path of the socket at which the replicator is told its role.
 function folder.socket(name) return folder.of(name) .. "/socket" end

@@ -9,6 +9,7 @@ local fcntl = require("posix.fcntl")
 local folder = require("lib.replica.folder")
 local keep = require("net.keep.keep")
 local log = require("core.lib.log")
+local once = require("lib.replica.once")
 local poll = require("posix.poll").poll
 local receive = require("lib.replica.receive")
 local send = require("lib.replica.send")
@@ -24,6 +25,7 @@ local Replicator = {}
 Replicator.__index = Replicator
 
 local AGAIN_S = 0.2   -- between two attempts to connect
+local LONGEST_PAUSE_S = 10
 local TELL_S = 0.5    -- between two status lines
 local LONGEST_S = 0.2 -- that nothing is looked at
 local MOST_PEERS = 8  -- connections at a time whose token isn't known yet
@@ -36,7 +38,7 @@ local COUNTERS = {"records_sent", "ages_sent", "removed_sent", "entries_taken",
 local function new(name, o)
   local self = setmetatable({name = name, o = o, context = tls.context(o.token),
     role = o.role, taking = {}, next_try = 0, told_at = 0, counters = {},
-    sent = {records = 0, ages = 0, removed = 0}}, Replicator)
+    once = once.new(name), sent = {records = 0, ages = 0, removed = 0}}, Replicator)
   for _, each in ipairs(COUNTERS) do
     self.counters[each] = counter.create(("apps/replica/%s.counter"):format(each))
   end
@@ -45,13 +47,6 @@ end
 
 local function add(self, name, n)
   counter.add(self.counters[name], n or 1)
-end
-
--- Say it once until something else is said.
-local function say(self, format, ...)
-  local text = format:format(...)
-  if text ~= self.said then log.info("%s: %s", self.name, text) end
-  self.said = text
 end
 
 -- The name's lock ---------------------------------------------------------------------
@@ -123,12 +118,12 @@ local function end_receiver(self, i, problem)
   if one.split then note_split(self) end
   if one.lied then
     add(self, "refused")
-    log.warning("%s: %s is refused: it %s", self.name, one.peer, problem)
+    self.once:warning("%s is refused: it %s", one.peer, problem)
   elseif one.state == "receiving" then
     log.info("%s: the connection of %s is over: it %s", self.name, one.peer, problem)
   elseif problem ~= "closed the connection" and not one.split then
     add(self, "refused")
-    say(self, "%s isn't let in: %s", one.peer, problem)
+    self.once:info("%s isn't let in: %s", one.peer, problem)
   end
   one:close()
 end
@@ -147,9 +142,9 @@ local function only_newest(self)
   end
   if found and self.writer ~= found then
     add(self, "connections")
-    self.said = nil
-    log.info("%s: %s sends its records", self.name, found.peer)
+    self.once:info("%s sends its records", found.peer)
   end
+  if found and found:is_whole() then self.once:forget() end
   self.writer = found
 end
 
@@ -162,7 +157,7 @@ local function connect(self)
   local list, problem = socket.getaddrinfo(to.address, tostring(to.port),
     {socktype = socket.SOCK_STREAM})
   local address = list and list[1]
-  if not address then return say(self, "%s: %s", to.address, tostring(problem)) end
+  if not address then return self.once:info("%s: %s", to.address, tostring(problem)) end
   local fd = socket.socket(address.family, socket.SOCK_STREAM, 0)
   if not fd then return end
   fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.O_NONBLOCK)
@@ -170,7 +165,7 @@ local function connect(self)
   local ok, reason, code = socket.connect(fd, address)
   if not ok and code ~= errno.EINPROGRESS then
     unistd.close(fd)
-    return say(self, "%s: %s", to.address, reason)
+    return self.once:info("%s: %s", to.address, reason)
   end
   self.sender = send.new(tls.connection(self.context, fd, false), self.name, to.address,
     self.o.interval)
@@ -179,13 +174,17 @@ end
 local function end_sender(self, problem)
   local sender = self.sender
   self.sender, self.whole = nil, false
+  if sender.refusal and not sender:is_whole() then -- all that was sent was for nothing
+    local now = C.pg_monotonic()
+    self.next_try = now + math.min(3 * (now - sender.opened), LONGEST_PAUSE_S)
+  end
   if sender.refusal and sender.refusal:find("is master, too", 1, true) then
     note_split(self)
   end
   for key, n in pairs(sender:counts()) do
     if self.sent[key] then self.sent[key] = self.sent[key] + n end
   end
-  say(self, "%s %s", sender.peer, problem)
+  self.once:info("%s %s", sender.peer, problem)
   sender:close()
 end
 
@@ -196,7 +195,8 @@ end
 function Replicator:set_role(role)
   if role == self.role then return end
   log.info("%s: %s, was %s", self.name, role, self.role)
-  self.role, self.said, self.is_split, self.next_try = role, nil, false, 0
+  self.role, self.is_split, self.next_try = role, false, 0
+  self.once:forget()
   if role ~= "master" and self.sender then end_sender(self, "is sent no more") end
   if role ~= "backup" then
     for i = #self.taking, 1, -1 do end_receiver(self, i, "is listened to no more") end
@@ -212,9 +212,10 @@ local function told(self)
     local role = (bytes or ""):match("^(%l+)\n$")
     if folder.ROLES[role or ""] then
       self:set_role(role)
-      folder.set_role(self.name, role)
-      if role ~= "master" then turn.end_runner(self.name) end
-      session.output[1], session.outgoing = "done\n", 5
+      local noted, problem = pcall(folder.set_role, self.name, role)
+      if noted and role ~= "master" then turn.end_runner(self.name) end
+      session.output[1] = noted and "done\n" or tostring(problem)
+      session.outgoing = #session.output[1]
     end
     session.done = true
   end
@@ -264,10 +265,15 @@ local function publish(self)
   counter.set(c.behind_us, behind and math.floor(behind * 1e6) or 0)
   counter.set(c.is_master, self.role == "master" and 1 or 0)
   counter.commit()
-  folder.tell(self.name, {role = self.role, state = state,
+  local problem = folder.tell(self.name, {role = self.role, state = state,
     records = writer and writer.there or sent.there, behind = behind,
     pid = unistd.getpid(), connected = other ~= nil, last = self.last,
     changes = sender and sender:changes()})
+  if problem and not self.untold then
+    log.warning("%s: what is shown of it isn't up to date: can't write %s", self.name,
+      problem)
+  end
+  self.untold = problem
 end
 
 -- Running -----------------------------------------------------------------------------
@@ -285,7 +291,8 @@ local function work(self, sockets_server)
     local problem = self.sender and self.sender:work()
     if problem then end_sender(self, problem) end
     if self.sender and self.sender:is_whole() and not self.whole then
-      self.whole, self.is_split, self.said = true, false, nil
+      self.whole, self.is_split = true, false
+      self.once:forget()
       add(self, "connections")
       log.info("%s: %s has all %d records", self.name, self.sender.peer,
         self.sender:counts().there)

@@ -35,9 +35,9 @@ function send.new(connection, name, peer, interval)
   local now = C.pg_monotonic()
   return setmetatable({stream = stream.new(connection), connection = connection,
     name = name, peer = peer, interval = interval, state = "handshake", heard = now,
-    sources = {}, next_id = 1, queue = {}, sweep = 0, seen = 0, swept = {}, due = now,
-    told_at = now, spent = 0, lag = 0, refused = {}, entries = 0, arrived = 0,
-    entries_at = {}}, Sender)
+    opened = now, sources = {}, next_id = 1, queue = {}, sweep = 0, seen = 0,
+    swept = {}, due = now, told_at = now, spent = 0, lag = 0, refused = {}, entries = 0,
+    arrived = 0, entries_at = {}}, Sender)
 end
 
 local function hello(self)

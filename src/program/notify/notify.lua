@@ -24,7 +24,8 @@ local function tell(name, role)
   local sent = sockets.write_all(fd, role .. "\n")
   local answer = sent and poll.rpoll(fd, PATIENCE_MS) == 1 and unistd.read(fd, 100)
   unistd.close(fd)
-  return answer ~= "done\n" and "doesn't answer" or nil
+  if answer == "done\n" then return nil end
+  return answer and #answer > 0 and answer or "doesn't answer"
 end
 
 --- Run the program: `args` as in its usage.
