@@ -8,24 +8,30 @@ one process runs, what it had goes on, all files can be read, and nothing is lef
 that have ended. The exit status is 1 if not."""
 
 import contextlib
+import functools
 import os
 import pathlib
 import random
 import sys
 import tempfile
 
+import pytest
+
 from helpers import state_functions as functions
 from helpers import state_tunnels as tunnels
 from helpers.command import check
 from helpers.network import libc
+from helpers.replica_soak import ReplicaSoak
 from helpers.state_soak import Soak
 
 FUNCTIONS = {"nat": functions.Nat, "firewall": functions.Firewall,
              "balancer": functions.Balancer, "nfv": functions.Nfv,
              "vtep": tunnels.Vtep, "lwaftr": tunnels.Lwaftr}
+SOAKS = {name: functools.partial(Soak, make=make) for name, make in FUNCTIONS.items()}
+SOAKS["replica"] = ReplicaSoak
 MORE_DESCRIPTORS = 120  # than at first: tables before a hot swap go as garbage is collected
 CLONE_NEWNS = 0x20000  # <linux/sched.h>
-__doc__ %= ", ".join(FUNCTIONS)
+__doc__ %= ", ".join(SOAKS)
 
 
 def main(name="nat", steps="100", seed=None):
@@ -36,12 +42,12 @@ def main(name="nat", steps="100", seed=None):
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(
             tempfile.TemporaryDirectory(prefix="soak-state-")))
-        soak = Soak(stack, folder, random.Random(seed), FUNCTIONS[name])
+        soak = SOAKS[name](stack, folder, random.Random(seed))
         first = soak.check()
         for n in range(int(steps)):
             try:
                 now = soak.turn()
-            except Exception as problem:  # told with the seed
+            except (Exception, pytest.fail.Exception) as problem:  # told with the seed
                 print(f"{name}, seed {seed}, step {n}, {soak.last}: {problem!r}\n{soak.said}")
                 return 1
             print(f"{n}: {soak.last}: {now}", flush=True)
@@ -53,7 +59,7 @@ def main(name="nat", steps="100", seed=None):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 4 or sys.argv[1:2] and sys.argv[1] not in FUNCTIONS \
+    if len(sys.argv) > 4 or sys.argv[1:2] and sys.argv[1] not in SOAKS \
             or os.geteuid() != 0:
         sys.exit(__doc__)
     sys.exit(main(*sys.argv[1:]))

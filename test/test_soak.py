@@ -24,7 +24,7 @@ def test_it_stays_as_it_was():
     assert soak.soak(SECONDS, seed, PERIOD_S) == []
 
 
-@pytest.mark.parametrize("name", soak_state.FUNCTIONS)
+@pytest.mark.parametrize("name", soak_state.SOAKS)
 def test_state_goes_on(name):
     result = run(sys.executable, ROOT / "test/soak_state.py", name, STEPS, SEED,
                  timeout=PATIENCE_S)

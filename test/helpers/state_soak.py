@@ -21,6 +21,24 @@ MEMORY = 64 << 20  # of the file system for what is shared and saved
 LEFT = (0, 4096, 60_000, 300_000, 1_000_000, 3_000_000)  # bytes, where it is full
 
 
+@contextlib.contextmanager
+def filled(folder, left):
+    """Of the folder's file system so many bytes are left, which it gives."""
+    filler = folder / "filler"
+    with open(filler, "wb") as file:
+        def takes():  # others take some, too
+            free = os.statvfs(folder)
+            with contextlib.suppress(OSError):
+                room = free.f_bavail * free.f_bsize
+                os.posix_fallocate(file.fileno(), 0, max(1, room - left))
+                return True
+        wait_until(takes, "a full file system", PATIENCE_S)
+    try:
+        yield left
+    finally:
+        filler.unlink()
+
+
 class Soak:
     """Whoever runs the function just now. `make(stack, folder, chance)` gives the function:
     its namespace, words(cpus, choice), check(soak), change(soak), and, once one runs,
@@ -171,22 +189,9 @@ class Soak:
         self.kill(pid)
         return what
 
-    @contextlib.contextmanager
     def full(self):
         """Of the small file system so many bytes are left, which it gives."""
-        left, filler = self.chance.choice(LEFT), self.small / "filler"
-        with open(filler, "wb") as file:
-            def takes():  # others take some, too
-                free = os.statvfs(self.small)
-                with contextlib.suppress(OSError):
-                    room = free.f_bavail * free.f_bsize
-                    os.posix_fallocate(file.fileno(), 0, max(1, room - left))
-                    return True
-            wait_until(takes, "a full file system", PATIENCE_S)
-        try:
-            yield left
-        finally:
-            filler.unlink()
+        return filled(self.small, self.chance.choice(LEFT))
 
     def upgraded_while_full(self):
         old = self.runner()

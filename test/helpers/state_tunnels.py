@@ -136,7 +136,7 @@ class Lwaftr:
 
     def change(self, soak, sure=True):
         address = self.chance.choice(self.EXTRA)
-        where = "/softwire-config/binding-table/softwire"
+        where, before = "/softwire-config/binding-table/softwire", self.softwires
         if address in self.softwires:
             words = ["remove", "aftr", f"{where}[ipv4={address}][psid=0]"]
             due = self.softwires - {address}
@@ -147,8 +147,11 @@ class Lwaftr:
         done = soak.run("config", *words)
         if done.returncode == 0:
             self.softwires = due
+        elif not sure and "ended" in done.stderr:  # it may be in effect
+            self.softwires = wait_until(lambda: self.found(soak), "the softwires", PATIENCE_S)
+            assert self.softwires in (before, due), self.softwires
         assert not sure or done.returncode == 0, done.stderr
-        return f"{words[0]}, status {done.returncode}"
+        return f"{words[0]}, status {done.returncode} {done.stderr.strip()}"
 
     def found(self, soak):
         said = soak.run("config", "get", "aftr", "/softwire-config/binding-table/softwire")
