@@ -36,6 +36,11 @@ struct own_driver {
   uint64_t (*offloads)(const struct port *port, uint16_t *id);
 };
 
+/* As `receive` and `send` of a port that is away: nothing comes, and what is to be sent is
+ * dropped as tx_unplugged (port_gone.c). */
+uint16_t pg_receive_nothing(struct port *port, struct rte_mbuf **packets, uint16_t n);
+uint16_t pg_send_nowhere(struct port *port, struct rte_mbuf **packets, uint16_t n);
+
 /* Make `port` one of that driver's, which DPDK knows nothing of. */
 static inline void pg_port_own(struct port *port, const struct own_driver *driver,
                                void *state)
@@ -95,6 +100,15 @@ static inline bool port_has_room(const struct port *port, const struct rte_mbuf 
   const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
   return m->data_len > ETHERNET_HEADER && get16(frame + MAC_ADDRESSES) == TYPE_8021Q &&
          m->data_len <= port->max_frame + VLAN_TAG;
+}
+
+/* A frame came that is longer than a packet can be. */
+static inline void port_drop_long(struct port *port)
+{
+  port->rx_oversize++;
+  port->rxpackets++;
+  port->account->received++;
+  port->account->port_drops++;
 }
 
 static inline uint16_t port_send(struct port *port, struct rte_mbuf **packets,

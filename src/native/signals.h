@@ -7,7 +7,9 @@
 #pragma once
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <unistd.h>
 
 /* For a thread that is now made; `before` is to be set again by pg_signals_as(). */
 static inline void pg_signals_of_own_faults(sigset_t *before)
@@ -23,4 +25,29 @@ static inline void pg_signals_of_own_faults(sigset_t *before)
 static inline void pg_signals_as(const sigset_t *before)
 {
   pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* pthread_create() of a thread with no other signals than these: 0, or its error. */
+static inline int pg_thread_start(pthread_t *thread, const pthread_attr_t *attributes,
+                                  void *(*run)(void *), void *arg)
+{
+  sigset_t before;
+  pg_signals_of_own_faults(&before);
+  int error = pthread_create(thread, attributes, run, arg);
+  pg_signals_as(&before);
+  return error;
+}
+
+/* The same on any CPU of the process's: its creator may keep one busy. */
+static inline int pg_thread_start_anywhere(pthread_t *thread, void *(*run)(void *),
+                                           void *arg)
+{
+  pthread_attr_t attributes;
+  cpu_set_t cpus;
+  pthread_attr_init(&attributes);
+  if (sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0)
+    pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
+  int error = pg_thread_start(thread, &attributes, run, arg);
+  pthread_attr_destroy(&attributes);
+  return error;
 }

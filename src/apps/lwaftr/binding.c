@@ -6,9 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -159,21 +157,15 @@ static void *keep(void *arg)
   return arg;
 }
 
-/* On any of the process's CPUs, with no signals: they are the main thread's. */
 static bool start_keeper(void)
 {
-  pthread_attr_t attributes;
   pthread_t thread;
-  sigset_t before;
   if (keeper_runs)
     return true;
   sem_init(&work, 0, 0);
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pg_signals_of_own_faults(&before);
-  keeper_runs = pthread_create(&thread, &attributes, keep, NULL) == 0;
-  pg_signals_as(&before);
-  pthread_attr_destroy(&attributes);
+  keeper_runs = pg_thread_start_anywhere(&thread, keep, NULL) == 0;
+  if (keeper_runs)
+    pthread_detach(thread);
   return keeper_runs;
 }
 

@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,17 +72,13 @@ static void *run(void *arg)
 struct lwaftr_load *pg_load_start(const char *file, const char *path, const char *cpath)
 {
   struct hidden *h = calloc(1, sizeof *h);
-  sigset_t before;
   if (!h)
     return NULL;
   h->load.file = strdup(file);
   h->path = strdup(path);
   h->cpath = strdup(cpath);
-  pg_signals_of_own_faults(&before);
-  bool started = h->load.file && h->path && h->cpath &&
-    pthread_create(&h->thread, NULL, run, h) == 0;
-  pg_signals_as(&before);
-  if (started)
+  if (h->load.file && h->path && h->cpath &&
+      pg_thread_start(&h->thread, NULL, run, h) == 0)
     return &h->load;
   h->load.done = true;
   h->thread = 0;

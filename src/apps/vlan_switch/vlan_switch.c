@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../../native/api.h"
+#include "../../native/link_cursors.h"
 #include "../../net/fdb/find.h"
 #include "tags.h"
 #include "vlan_switch.h"
@@ -164,7 +165,7 @@ static void decide(struct vswitch *s, struct burst *b)
  * at random, runs are short. */
 static inline void give_one(struct freelist *account, struct link *link, struct packet *p)
 {
-  if ((uint32_t)link->write - (uint32_t)link->read >= LINK_MAX_PACKETS) {
+  if (waiting(link) >= LINK_MAX_PACKETS) {
     pg_give(account, link, &p, 1);
     return;
   }

@@ -14,6 +14,7 @@
 
 #include "../api.h"
 #include "../driver.h"
+#include "../link_cursors.h"
 #include "bounds.h"
 #include "internal.h"
 #include "io_cycles.h"
@@ -24,11 +25,6 @@ enum { MASK = LINK_RING_SIZE - 1, SMALLEST_RX = 32 };
 static inline uint64_t wire_bits(uint16_t length)
 {
   return 8 * (WIRE_OVERHEAD + RTE_MAX(length, SHORTEST_FRAME));
-}
-
-static inline uint32_t readable(const struct link *link)
-{
-  return (uint32_t)link->write - (uint32_t)link->read;
 }
 
 /* A packet of our own with the bytes of `m`, which may be chained; NULL if
@@ -105,7 +101,7 @@ uint16_t pg_tidy(struct port *port, struct rte_mbuf **packets, uint16_t n,
 static inline int receive(struct port *port, struct link *link)
 {
   struct rte_mbuf *aside[PORT_BURST];
-  uint32_t room = LINK_MAX_PACKETS - readable(link);
+  uint32_t room = LINK_MAX_PACKETS - waiting(link);
   uint32_t slot = (uint32_t)link->write & MASK;
   uint16_t want = RTE_MIN(room, (uint32_t)port->burst);
   if (room < SMALLEST_RX)
@@ -124,7 +120,7 @@ static inline int receive(struct port *port, struct link *link)
     for (uint16_t i = 0; i < n; i++)
       link->packets[(slot + i) & MASK] = (struct packet *)aside[i];
   link->write = (int32_t)((uint32_t)link->write + n);
-  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
+  set_limit(link);
   return n;
 }
 
@@ -210,27 +206,26 @@ static bool transmit_chunk(struct port *port, struct link *link, int *sent)
 {
   uint32_t slot = (uint32_t)link->read & MASK;
   struct rte_mbuf **packets = (struct rte_mbuf **)&link->packets[slot];
-  uint16_t n = RTE_MIN(RTE_MIN(readable(link), LINK_RING_SIZE - slot),
+  uint16_t n = RTE_MIN(RTE_MIN(waiting(link), LINK_RING_SIZE - slot),
                        (uint32_t)PORT_BURST);
   struct sums sums, left = {0};
   uint16_t kept = pg_prepare(port, packets, n, &sums);
-  uint16_t taken = port_send(port, packets, kept);
-  if (taken < kept) {
+  uint16_t done = port_send(port, packets, kept);
+  if (done < kept) {
     /* What stays moves to the end of the slots that were looked at. */
-    left = pg_sum(packets + taken, kept - taken);
-    memmove(packets + n - left.packets, packets + taken,
+    left = pg_sum(packets + done, kept - done);
+    memmove(packets + n - left.packets, packets + done,
             left.packets * sizeof *packets);
   }
-  link->read += n - left.packets;
-  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
+  taken(link, n - left.packets);
   link->rxbytes += sums.bytes + sums.dropped_bytes - left.bytes;
-  port->txpackets += taken;
+  port->txpackets += done;
   port->txbytes += sums.bytes - left.bytes;
-  port->account->sent += taken;
+  port->account->sent += done;
   port->account->sentbytes += sums.bytes - left.bytes;
   port->account->sentbits += sums.bits - left.bits;
-  *sent += taken;
-  return taken == kept;
+  *sent += done;
+  return done == kept;
 }
 
 /* Send everything in the link (driver.h); the number of packets sent.
@@ -241,7 +236,7 @@ int pg_transmit(struct port *port, struct link *link)
   int sent = 0;
   struct cycles *c = sample_of(port->account);
   uint64_t began = unlikely(c) ? rte_rdtsc() : 0;
-  while (readable(link) > 0 && transmit_chunk(port, link, &sent))
+  while (waiting(link) > 0 && transmit_chunk(port, link, &sent))
     ;
   if (unlikely(c))
     spent_on_ports(c, &c->send, began);
@@ -262,7 +257,7 @@ uint32_t pg_port_discard(struct port *port)
 uint64_t pg_link_queued_bytes(const struct link *link)
 {
   uint64_t bytes = 0;
-  for (uint32_t i = 0; i < readable(link); i++)
+  for (uint32_t i = 0; i < waiting(link); i++)
     bytes += link->packets[((uint32_t)link->read + i) & MASK]->length;
   return bytes;
 }

@@ -17,10 +17,10 @@
 
 #include "../api.h"
 #include "../driver.h"
+#include "../link_cursors.h"
 #include "bounds.h"
 #include "internal.h"
 #include "io_cycles.h"
-#include "link_cursors.h"
 
 enum { MASK = LINK_RING_SIZE - 1 };
 
@@ -48,8 +48,7 @@ int pg_take(struct link *link, struct packet **to, int max)
 {
   uint32_t n = RTE_MIN(waiting(link), (uint32_t)max);
   copy_out(link, link->read, to, n);
-  link->read += n;
-  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
+  taken(link, n);
   return n;
 }
 

@@ -12,8 +12,8 @@
 #include <rte_branch_prediction.h>
 
 #include "../api.h"
+#include "../link_cursors.h"
 #include "internal.h"
-#include "link_cursors.h"
 
 /* Let the taker have the `n` packets of the array `from`, which have so many `bytes`
  * together, or -1. */

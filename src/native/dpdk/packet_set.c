@@ -21,9 +21,9 @@
 
 #include "../api.h"
 #include "../driver.h"
+#include "../link_cursors.h"
 #include "internal.h"
 #include "io_cycles.h"
-#include "link_cursors.h"
 
 enum {
   CHUNK = 64,           /* packets that are counted up, and then sent */

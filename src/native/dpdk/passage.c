@@ -24,6 +24,7 @@
 #include <rte_ring.h>
 
 #include "../api.h"
+#include "../link_cursors.h"
 #include "clock.h"
 #include "internal.h"
 #include "ring_count.h"
@@ -86,29 +87,10 @@ uint64_t pg_passage_dropped(const struct passage *p)
   return __atomic_load_n(&p->dropped, __ATOMIC_RELAXED);
 }
 
-static inline uint32_t waiting(const struct link *link)
-{
-  return (uint32_t)link->write - (uint32_t)link->read;
-}
-
 /* The packets at slot `from`, up to the ring's end and to `n`. */
 static inline uint32_t piece(uint32_t cursor, uint32_t n)
 {
   return RTE_MIN(n, LINK_RING_SIZE - (cursor & MASK));
-}
-
-static void taken(struct link *link, uint32_t n)
-{
-  link->read += n;
-  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
-}
-
-static uint64_t bytes_of(struct packet *const *packets, uint32_t n)
-{
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < n; i++)
-    bytes += packets[i]->length;
-  return bytes;
 }
 
 /* Free packets, as the app of the account would. */
@@ -130,7 +112,7 @@ static void drop_all(struct freelist *account, struct passage *p, struct link *l
   uint32_t n;
   while ((n = piece(link->read, waiting(link))) > 0) {
     struct packet **from = &link->packets[link->read & MASK];
-    link->rxbytes += bytes_of(from, n);
+    link->rxbytes += length_of(from, n);
     lose(account, from, n);
     __atomic_store_n(&p->dropped, p->dropped + n, __ATOMIC_RELAXED);
     taken(link, n);
@@ -175,10 +157,10 @@ int pg_passage_send(struct freelist *account, struct passage *p, struct link *li
   }
   while ((n = piece(link->read, waiting(link))) > 0) {
     struct packet **from = &link->packets[link->read & MASK];
-    uint64_t bytes = bytes_of(from, n);
+    uint64_t bytes = length_of(from, n);
     uint32_t moved = rte_ring_sp_enqueue_burst(&p->ring, (void **)from, n, NULL);
     if (moved < n)
-      bytes -= bytes_of(from + moved, n - moved);
+      bytes -= length_of(from + moved, n - moved);
     link->rxbytes += bytes;
     taken(link, moved);
     account->handed += moved;
@@ -206,7 +188,7 @@ int pg_passage_receive(struct freelist *account, struct passage *p,
     if (got < part)
       break;
   }
-  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
+  set_limit(link);
   account->taken += n;
   return n;
 }

@@ -50,14 +50,14 @@ bool pg_port_is_to_go(const struct port *port)
   return !port->own && atomic_load_explicit(&asked[port->id], memory_order_relaxed);
 }
 
-static uint16_t receive(struct port *port, struct rte_mbuf **packets, uint16_t n)
+uint16_t pg_receive_nothing(struct port *port, struct rte_mbuf **packets, uint16_t n)
 {
   (void)port, (void)packets, (void)n;
   return 0;
 }
 
 /* Nothing comes here: it fits no port whose max_frame is 0 (burst.c). */
-static uint16_t drop(struct port *port, struct rte_mbuf **packets, uint16_t n)
+uint16_t pg_send_nowhere(struct port *port, struct rte_mbuf **packets, uint16_t n)
 {
   port->tx_unplugged += n;
   rte_pktmbuf_free_bulk(packets, n);
@@ -84,8 +84,8 @@ static int leave(struct port *port)
 }
 
 static const struct own_driver gone = {.name = "unplugged",
-                                       .receive = receive,
-                                       .send = drop,
+                                       .receive = pg_receive_nothing,
+                                       .send = pg_send_nowhere,
                                        .stats = stats,
                                        .link = no_link,
                                        .close = leave};

@@ -220,17 +220,12 @@ static void start(void)
 {
   struct sigaction action = {.sa_sigaction = on_interruption,
                              .sa_flags = SA_SIGINFO | SA_RESTART};
-  pthread_attr_t attributes;
   pthread_t thread;
-  sigset_t before;
   sigaction(interruption(), &action, NULL);
-  pg_signals_of_own_faults(&before);
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  if (pthread_create(&thread, &attributes, watch, NULL) == 0)
-    pthread_setname_np(thread, "watchdog");
-  pthread_attr_destroy(&attributes);
-  pg_signals_as(&before);
+  if (pg_thread_start(&thread, NULL, watch, NULL) != 0)
+    return;
+  pthread_setname_np(thread, "watchdog");
+  pthread_detach(thread);
 }
 
 /* An engine that doesn't come back for so long is stuck; 0: never. */

@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -111,16 +110,13 @@ static int start_thread(struct hidden *h)
 {
   pthread_attr_t attributes;
   cpu_set_t cpus;
-  sigset_t before;
   CPU_ZERO(&cpus);
   pthread_attr_init(&attributes);
   if (h->pinned_to >= 0) {
     CPU_SET(h->pinned_to, &cpus);
     pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
   }
-  pg_signals_of_own_faults(&before);
-  int error = pthread_create(&h->thread, &attributes, run, h);
-  pg_signals_as(&before);
+  int error = pg_thread_start(&h->thread, &attributes, run, h);
   pthread_attr_destroy(&attributes);
   return error;
 }

@@ -18,6 +18,7 @@
 #include "../../net/wire/vlan_tags.h"
 #include "../../net/wire/wire.h"
 #include "../api.h"
+#include "../link_cursors.h"
 
 enum {
   KEY = 0x6d5a6d5a,
@@ -145,11 +146,6 @@ uint32_t pg_rss_hash(const struct packet *p)
   return p->ol_flags & RTE_MBUF_F_RX_RSS_HASH ? p->hash[0] : pg_flow_hash(p);
 }
 
-static inline uint32_t waiting(const struct link *link)
-{
-  return (uint32_t)link->write - (uint32_t)link->read;
-}
-
 static inline int hand_out(struct link *link, struct link **outputs, uint32_t n,
                            int32_t by, struct steering *s)
 {
@@ -167,8 +163,7 @@ static inline int hand_out(struct link *link, struct link **outputs, uint32_t n,
     if (s)
       s->packets[bucket]++;
   }
-  link->read += i;
-  link->limit = (int32_t)((uint32_t)link->read + LINK_MAX_PACKETS);
+  taken(link, i);
   return i;
 }
 
@@ -199,8 +194,7 @@ int pg_link_move(struct link *from, struct link *to)
     to->packets[((uint32_t)to->write + i) & MASK] = p;
     from->rxbytes += p->length;
   }
-  from->read += n;
-  from->limit = (int32_t)((uint32_t)from->read + LINK_MAX_PACKETS);
+  taken(from, n);
   to->write = (int32_t)((uint32_t)to->write + n);
   return n;
 }

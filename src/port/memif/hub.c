@@ -7,8 +7,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,19 +228,8 @@ static void *look_after(void *argument)
   return NULL;
 }
 
-/* On any CPU of the process's, as its creator may keep one busy; without signals but that
- * which tells of memory that has gone. */
 int pg_memif_start_thread(struct hub *h)
 {
-  sigset_t earlier;
-  cpu_set_t cpus;
-  pthread_attr_t attributes;
-  pg_signals_of_own_faults(&earlier);
-  pthread_attr_init(&attributes);
-  if (sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0)
-    pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
-  int error = pthread_create(&h->thread, &attributes, look_after, h);
-  pthread_attr_destroy(&attributes);
-  pg_signals_as(&earlier);
+  int error = pg_thread_start_anywhere(&h->thread, look_after, h);
   return error ? pg_fail("there is no thread for it: %s", strerror(error)) : 0;
 }

@@ -10,6 +10,7 @@
 #include <rte_mbuf.h>
 #include <rte_memcpy.h>
 
+#include "../../native/driver.h"
 #include "../../native/first_line.h"
 #include "ring.h"
 
@@ -36,14 +37,6 @@ static uint32_t gather(struct session *s, const struct ring *r, uint16_t i, uint
   return 0;
 }
 
-static void drop_long(struct port *port)
-{
-  port->rx_oversize++;
-  port->rxpackets++;
-  port->account->received++;
-  port->account->port_drops++;
-}
-
 /* Up to `n` packets of those `there` into `packets`, which are allocated. */
 static uint16_t take(struct port *port, struct session *s, struct ring *r,
                      struct rte_mbuf **packets, uint16_t n, uint32_t there,
@@ -66,7 +59,7 @@ static uint16_t take(struct port *port, struct session *s, struct ring *r,
     i += slots;
     there -= slots;
     if (unlikely(bytes > PACKET_MAX_PAYLOAD)) {
-      drop_long(port);
+      port_drop_long(port);
       continue;
     }
     m->data_len = m->pkt_len = bytes;

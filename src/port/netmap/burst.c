@@ -13,6 +13,7 @@
 #include <rte_prefetch.h>
 
 #include "../../native/api.h"
+#include "../../native/driver.h"
 #include "../../net/gso/layers.h"
 #include "state.h"
 
@@ -106,14 +107,10 @@ static bool copy_out(const struct netmap_queue *q, uint32_t i, const struct fram
 static void drop(struct port *port, enum verdict verdict)
 {
   struct netmap_port *s = port->state;
-  if (verdict == BAD) {
+  if (verdict == BAD)
     s->counts.ierrors++;
-    return;
-  }
-  port->rx_oversize++;
-  port->rxpackets++;
-  port->account->received++;
-  port->account->port_drops++;
+  else
+    port_drop_long(port);
 }
 
 /* Up to `n` packets of this ring into `packets`, which are allocated. */

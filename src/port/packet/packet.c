@@ -118,22 +118,8 @@ const struct own_driver pg_packet_driver = {
   .name = "AF_PACKET", .receive = pg_packet_receive, .send = pg_packet_send,
   .stats = read_stats, .link = read_link, .mac = read_mac, .close = close_port};
 
-static uint16_t receive_nothing(struct port *port, struct rte_mbuf **packets, uint16_t n)
-{
-  (void)port, (void)packets, (void)n;
-  return 0;
-}
-
-/* Who asks whether a port takes a packet has dropped it before (burst.c). */
-static uint16_t send_nowhere(struct port *port, struct rte_mbuf **packets, uint16_t n)
-{
-  port->tx_unplugged += n;
-  rte_pktmbuf_free_bulk(packets, n);
-  return n;
-}
-
 const struct own_driver pg_packet_away_driver = {
-  .name = "AF_PACKET", .receive = receive_nothing, .send = send_nowhere,
+  .name = "AF_PACKET", .receive = pg_receive_nothing, .send = pg_send_nowhere,
   .stats = read_stats, .link = read_link, .mac = read_mac, .close = close_port};
 
 /* Frames may be as long as the interface's MTU is now; -1 if the interface is away. */

@@ -59,14 +59,6 @@ static inline void fill(struct rte_mbuf *m, const struct slice *s)
   rte_memcpy(rte_pktmbuf_mtod(m, void *), s->data, s->length);
 }
 
-static void drop_long(struct port *port)
-{
-  port->rx_oversize++;
-  port->rxpackets++;
-  port->account->received++;
-  port->account->port_drops++;
-}
-
 /* The next packets of the file; of a looped one from its start, when it ends. */
 static uint16_t next(struct pcap_port *p, struct slice *slices, uint16_t n)
 {
@@ -111,7 +103,7 @@ static uint16_t receive_burst(struct port *port, struct rte_mbuf **packets, uint
   for (uint16_t i = 0; i < got; i++) {
     p->ibytes += slices[i].length;
     if (unlikely(slices[i].length > PACKET_MAX_PAYLOAD)) {
-      drop_long(port);
+      port_drop_long(port);
       continue;
     }
     if (p->spares > AHEAD)

@@ -11,9 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -140,19 +138,9 @@ static void *look_after(void *argument)
   return NULL;
 }
 
-/* On any CPU of the process's, as its creator may keep one busy; without signals. */
 static int start_thread(struct virtio_user *v)
 {
-  sigset_t before;
-  cpu_set_t cpus;
-  pthread_attr_t attributes;
-  pg_signals_of_own_faults(&before);
-  pthread_attr_init(&attributes);
-  if (sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0)
-    pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
-  int error = pthread_create(&v->thread, &attributes, look_after, v);
-  pthread_attr_destroy(&attributes);
-  pg_signals_as(&before);
+  int error = pg_thread_start_anywhere(&v->thread, look_after, v);
   return error ? pg_fail("there is no thread for it: %s", strerror(error)) : 0;
 }
 
