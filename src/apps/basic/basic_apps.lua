@@ -8,7 +8,7 @@ local failure = require("core.failure")
 local link = require("core.link")
 local packet = require("core.packet")
 local send_copies = require("apps.basic.kept_copies")
-local subclass = require("core.fuse.subclass")
+local unfused = require("core.fuse.unfused")
 
 local nreadable, receive, transmit = link.nreadable, link.receive, link.transmit
 
@@ -210,14 +210,14 @@ function Truncate.check_arg(n)
 end
 
 function Truncate:new(n)
-  return subclass.new(self, {n = tonumber(n)})
+  return unfused.new(self, {n = tonumber(n)})
 end
 
 function Truncate:process(p)
   return packet.resize(p, self.n)
 end
 
-subclass.give_push(Truncate)
+unfused.give_push(Truncate)
 
 --- Sample(n): passes every nth packet and drops the others.
 local Sample = class()
@@ -231,7 +231,7 @@ function Sample.check_arg(n)
 end
 
 function Sample:new(n)
-  return subclass.new(self, {n = tonumber(n), seen = 1})
+  return unfused.new(self, {n = tonumber(n), seen = 1})
 end
 
 function Sample:process(p)
@@ -243,7 +243,7 @@ function Sample:process(p)
   return p
 end
 
-subclass.give_push(Sample)
+unfused.give_push(Sample)
 
 return {
   Source = Source, Join = Join, Split = Split, Sink = Sink, Tee = Tee,

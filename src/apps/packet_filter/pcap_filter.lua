@@ -6,7 +6,7 @@ local C = require("core.declare")("apps/packet_filter/connections.h")
 local conntrack = require("apps.packet_filter.conntrack")
 local counter = require("core.counter")
 local filter = require("lib.filter")
-local subclass = require("core.fuse.subclass")
+local unfused = require("core.fuse.unfused")
 
 local add = counter.add
 local match, match_stateful = C.pg_filter, C.pg_filter_stateful
@@ -62,7 +62,7 @@ function PcapFilter:new(conf)
     app.connections = conntrack.define(conf.state_table)
     app.process = process_stateful
   end
-  return subclass.new(self, app)
+  return unfused.new(self, app)
 end
 
 function PcapFilter:link(direction, name)
@@ -84,7 +84,7 @@ function PcapFilter:tick()
 end
 
 -- A class that isn't derived from this one doesn't have its link() and tick().
-subclass.give_push(PcapFilter, function (app)
+unfused.give_push(PcapFilter, function (app)
   app.way = app.output.tx and 2 or 1
   PcapFilter.tick(app)
 end)

@@ -95,7 +95,7 @@ end
 Looper.unlink = Looper.link
 
 --- The engine tells which links lead to ports that take shared packets
---- (core.fuse.direct_ports).
+--- (core.fuse.direct_links).
 function Looper:send_shared(ports)
   self.ports = ports
   self:link()

@@ -6,7 +6,7 @@ local counter = require("core.counter")
 local engine = require("core.app")
 local failure = require("core.failure")
 local link = require("core.link")
-local subclass = require("core.fuse.subclass")
+local unfused = require("core.fuse.unfused")
 
 local filled = require("net.rate.token_bucket").filled
 
@@ -55,7 +55,7 @@ function RateLimiter.reconfig_keeps(fresh, running)
 end
 
 function RateLimiter:new(conf)
-  local app = subclass.new(self, {shm = {txdrop = {counter}}})
+  local app = unfused.new(self, {shm = {txdrop = {counter}}})
   RateLimiter.reset(app, conf.rate, conf.bucket_capacity, conf.initial_capacity)
   return app
 end
@@ -79,7 +79,7 @@ function RateLimiter:process(p)
   return nil, EXCEEDED
 end
 
-subclass.give_push(RateLimiter)
+unfused.give_push(RateLimiter)
 
 --- Packets received (`rx`) and sent (`tx`) so far, and the `time` in nanoseconds, of
 --- the clock that Snabb's programs compare it with (C.get_time_ns).

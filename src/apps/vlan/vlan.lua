@@ -10,7 +10,7 @@ local failure = require("core.failure")
 local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")
-local subclass = require("core.fuse.subclass")
+local unfused = require("core.fuse.unfused")
 
 ffi.cdef("void *memmove(void *, const void *, size_t);")
 
@@ -85,7 +85,7 @@ local IN_OUT = {input = {input = true}, output = {output = true}}
 
 -- For a class with the argument `tag`.
 local function new_with_tag(self, arg)
-  local o = vlan.new_aux(subclass.new(self, {}), arg)
+  local o = vlan.new_aux(unfused.new(self, {}), arg)
   o.tag = build_tag(vlan.check_tag(arg.tag), o.tpid)
   return o
 end
@@ -102,7 +102,7 @@ function Tagger:process(p)
   return push_tag(p, self.tag)
 end
 
-subclass.give_push(Tagger)
+unfused.give_push(Tagger)
 
 --- Untagger{tag=, encapsulation=}: takes the tag off frames with it, drops others.
 local Untagger = class{tag = {required = true}}
@@ -117,7 +117,7 @@ function Untagger:process(p)
   return pop_tag(p)
 end
 
-subclass.give_push(Untagger)
+unfused.give_push(Untagger)
 
 --- VlanMux{encapsulation=}: frames of the link `trunk` go to `vlanN` by their tag,
 --- which is taken off, untagged ones to `native`; and the other way.

@@ -12,6 +12,7 @@ local deep_stack = require("core.watch.deep_stack")
 local drops = require("core.fuse.drops")
 local errors = require("core.engine.errors")
 local expand = require("core.engine.expand")
+local direct_links = require("core.fuse.direct_links")
 local failure = require("core.failure")
 local fused_graph = require("core.fuse.fused")
 local health = require("core.watch.health")
@@ -20,10 +21,9 @@ local meanwhile = require("core.lib.meanwhile")
 local order = require("core.engine.order")
 local plan = require("core.engine.plan")
 local row = require("core.fuse.row")
+local segments = require("core.fuse.segments")
 local settings = require("core.engine.settings")
-local direct_ports = require("core.fuse.direct_ports")
 local transfer = require("core.move.transfer")
-local unrolling = require("core.fuse.unrolling")
 local waking = require("core.idle.waking")
 local standby = require("core.outside.standby")
 local wiring = require("core.engine.wiring")
@@ -61,7 +61,7 @@ local function lay_out()
   health.rearranged()
   calls.pulls, calls.pushes = order.breath(state.apps, state.links, fused)
   fused:hand_over(state.apps, state.links, calls.pushes.specs)
-  direct_ports.tell_shared(state.apps, state.links, settings.fuse and not taps)
+  direct_links.tell_shared(state.apps, state.links, settings.fuse and not taps)
   if taps then watched.wrap(calls.pushes, state.links, fused, taps) end
   calls.pushes.row = not taps and row.of(calls.pulls, calls.pushes, fused.entry_of)
   cycles.arrange(calls.pulls, calls.pushes, fused)
@@ -84,7 +84,7 @@ function graph.arrange()
     settings.lift and settings.lifter)
   errors.keep(state.apps)
   settings.regions, settings.not_fused = fused.regions, fused.reasons
-  unrolling.set(fused.regions)
+  segments.unroll(fused.regions)
   fused:watch(taps)
   lay_out()
 end
@@ -241,7 +241,7 @@ function graph.publish()
   for _, l in pairs(state.links) do link.sync(l) end
 end
 
---- Is a region better made anew (core.fuse.drift.recompile)? Looked at now and then.
+--- Is a region better made anew (core.fuse.recompile)? Looked at now and then.
 function graph.drifted(now, breaths) return fused:drifted(now, breaths) end
 
 -- These run seldom: compiling them would only make packets wait.

@@ -2,7 +2,7 @@
 
 local Port = require("apps.port.port").Port
 local basic = require("apps.basic.basic_apps")
-local direct_ports = require("core.fuse.direct_ports")
+local direct_links = require("core.fuse.direct_links")
 local config = require("core.config")
 local engine = require("core.app")
 local link = require("core.link")
@@ -28,7 +28,7 @@ local function configure()
   engine.configure(c)
 end
 
-describe("core.fuse.direct_ports.of_bulk", function ()
+describe("core.fuse.direct_links.of_bulk", function ()
   after_each(function () engine.configure(config.new()) end)
 
   it("has bulk apps receive from ports and send to them, past the links", function ()
@@ -82,9 +82,9 @@ describe("core.fuse.direct_ports.of_bulk", function ()
       out = {direct = {}, port = other}, idle = {}}
     local links = {["in.output -> halve.input"] = "a", ["in.tx -> idle.x"] = "b",
       ["halve.even -> out.input"] = "c", ["halve.odd -> out.input2"] = "d"}
-    local ports, fetched = direct_ports.of_bulk(apps, links, true)
+    local ports, fetched = direct_links.of_bulk(apps, links, true)
     assert.same({c = other, d = other}, ports)
     assert.same({}, fetched)
-    assert.same({}, (direct_ports.of_bulk(apps, links, false)))
+    assert.same({}, (direct_links.of_bulk(apps, links, false)))
   end)
 end)

@@ -13,8 +13,8 @@ local BURST = C.PORT_BURST
 local ONE_OUTPUT = {"output"}
 local MOST = 255 -- outputs and drops of a bulk app: each needs a code in a byte
 
--- The push functions that per-packet classes have for others to call (core.fuse.
--- subclass): the engine does better than to call them.
+-- The push functions that per-packet classes have for others to call
+-- (core.fuse.unfused): the engine does better than to call them.
 local standard = setmetatable({}, {__mode = "k"})
 
 --- Let push() be none of the app's, or class's, own.

@@ -7,7 +7,7 @@ jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 local unfused = require("core.fuse.unfused")
 local config = require("core.config")
 local contract = require("core.fuse.contract")
-local divergence = require("core.fuse.drift.divergence")
+local packet_paths = require("core.fuse.packet_paths")
 
 local description = {}
 
@@ -126,7 +126,7 @@ function description.of(found, apps, links)
   for _, name in ipairs(r.apps) do
     add_losses(r, name)
     add_outputs(r, name)
-    if #r.outputs[name] > 1 then r.spread = divergence.known(r.apps[1]) end
+    if #r.outputs[name] > 1 then r.spread = packet_paths.known(r.apps[1]) end
   end
   return r
 end

@@ -5,19 +5,17 @@
 
 local unfused = require("core.fuse.unfused")
 local bulk = require("core.fuse.bulk")
-local direct_ports = require("core.fuse.direct_ports")
+local direct_links = require("core.fuse.direct_links")
 local config = require("core.config")
 local contract = require("core.fuse.contract")
-local drift = require("core.fuse.drift.recompile")
+local drift = require("core.fuse.recompile")
 local drops = require("core.fuse.drops")
-local zero_copy_link = require("core.fuse.zero_copy_link")
 local meanwhile = require("core.lib.meanwhile")
 local region = require("core.fuse.region")
 local regions = require("core.fuse.partition")
-local rescue = require("core.fuse.rescue")
+local rescue = require("core.watch.rescue")
 local running_app = require("core.watch.running_app")
 local shm = require("core.shm")
-local port_forward = require("core.fuse.port_forward")
 local tables = require("core.lib.tables")
 
 local fuse = {}
@@ -57,7 +55,7 @@ end
 --- `first` and `thread` tell of the stack (core.watch.deep_stack).
 function Fused:rescue(err, first, thread)
   local explained, name, packets = rescue.error(err, first, thread)
-  zero_copy_link.queue(self.direct)
+  direct_links.queue(self.direct)
   return explained, name, packets
 end
 
@@ -70,13 +68,13 @@ function Fused:watch(taps)
   end
   unfused.tell_losses(taps and taps.lost)
   bulk.watch(taps ~= nil)
-  port_forward.watch(taps ~= nil)
+  direct_links.watch(taps ~= nil)
 end
 
 --- Settle which links are passed without their rings. `specs` are all in the order of
 --- a breath's calls.
 function Fused:hand_over(apps, links, specs)
-  self.direct = zero_copy_link.arrange(apps, links, self, specs)
+  self.direct = direct_links.arrange(apps, links, self, specs)
 end
 
 -- The set of apps that some link leaves which no region or bulk app fetches from.
@@ -160,7 +158,7 @@ local function take_over_ports(fused, links)
   end
 end
 
---- Is a region better made anew, by fuse.plan (core.fuse.drift.recompile)?
+--- Is a region better made anew, by fuse.plan (core.fuse.recompile)?
 function Fused:drifted(now, breaths)
   return drift.check(self.regions, now, breaths)
 end
@@ -312,11 +310,11 @@ function fuse.plan(apps, links, wanted, old, lifting)
     take_over(fused, r)
   end
   local ports
-  ports, fused.fetched = direct_ports.of_bulk(apps, links, wanted)
+  ports, fused.fetched = direct_links.of_bulk(apps, links, wanted)
   for spec in pairs(fused.fetched) do
     table.insert(fused.once, ports[links[spec]])
   end
-  fused.forward = port_forward.of(apps, links, wanted)
+  fused.forward = direct_links.forward(apps, links, wanted)
   take_over_ports(fused, links)
   local numbers = input_numbers(apps, links)
   for name, app in pairs(apps) do

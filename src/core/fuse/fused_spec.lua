@@ -8,7 +8,7 @@ local config = require("core.config")
 local engine = require("core.app")
 local graphs = require("testing.random_graphs")
 local packet = require("core.packet")
-local divergence = require("core.fuse.drift.divergence")
+local packet_paths = require("core.fuse.packet_paths")
 
 local lifted = 0 -- apps of Snabb's form that were fused, so far
 
@@ -58,10 +58,10 @@ local function toggling(c)
 end
 
 describe("what is fused #slow", function ()
-  local known = divergence.known
+  local known = packet_paths.known
 
   after_each(function ()
-    divergence.known = known
+    packet_paths.known = known
     engine.fuse = true
     engine.configure(config.new())
   end)
@@ -77,9 +77,9 @@ describe("what is fused #slow", function ()
       local alone, full1, held1 = outcome_of(c, false)
       local fused, full2, held2 = outcome_of(c, true)
       local other = round % 2 == 0 -- form of their loops
-      if other then divergence.known = function () return true end end
+      if other then packet_paths.known = function () return true end end
       local both, full3, held3 = outcome_of(c, true, toggling(c))
-      divergence.known = known
+      packet_paths.known = known
       assert.same({before, before, before}, {held1, held2, held3}, "round " .. round)
       if full1 + full2 + full3 == 0 then
         compared = compared + 1

@@ -9,7 +9,7 @@ local config = require("core.config")
 local contract = require("core.fuse.contract")
 local equal = require("core.lib.values").equal
 local graph = require("core.depth_first")
-local look_ahead = require("core.fuse.drift.look_ahead")
+local look_ahead = require("core.fuse.look_ahead")
 local meanwhile = require("core.lib.meanwhile")
 
 local regions = {}

@@ -20,7 +20,7 @@ local function configure(from, to, more)
   return engine.app_table
 end
 
-describe("core.fuse.port_forward", function ()
+describe("core.fuse.direct_links.forward", function ()
   after_each(function () engine.configure(config.new()) end)
 
   it("passes bursts on, up to four in a breath, past the link", function ()

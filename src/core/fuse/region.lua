@@ -1,23 +1,25 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A fused region at run time: binds the generated source to its apps, links and ports.
--- Counting is tally.lua's.
+-- Counting is core.fuse.region_counters'.
 
 local ffi = require("ffi")
 local C = require("core.native")
 local bursts = require("core.fuse.bursts")
 local config = require("core.config")
 local description = require("core.fuse.description")
-local direct_ports = require("core.fuse.direct_ports")
+local direct_links = require("core.fuse.direct_links")
 local drops = require("core.fuse.drops")
-local look_ahead = require("core.fuse.drift.look_ahead")
+local look_ahead = require("core.fuse.look_ahead")
 local meanwhile = require("core.lib.meanwhile")
 local pool = require("core.pool")
-local badly_compiled = require("core.fuse.drift.badly_compiled")
+local badly_compiled = require("core.fuse.badly_compiled")
 local running_app = require("core.watch.running_app")
-local rare_path = require("core.fuse.drift.rare_path")
+local packet_paths = require("core.fuse.packet_paths")
 local source = require("core.fuse.source")
 local Tally = require("core.fuse.region_counters")
 local watched = require("core.fuse.watched")
+
+local port_of = direct_links.port_of
 
 local region = {}
 
@@ -196,8 +198,8 @@ local function same_links(self, found, apps, links)
     if links[spec] ~= e.link then return false end
     if inner[spec] then
       if not found.inner[spec] then return false end
-    elseif found.inner[spec] or port[e.from] ~= direct_ports.of(apps[e.from], "pull")
-        or direct[e.to] ~= direct_ports.of(apps[e.to], "push") then
+    elseif found.inner[spec] or port[e.from] ~= port_of(apps[e.from], "pull")
+        or direct[e.to] ~= port_of(apps[e.to], "push") then
       return false
     end
   end
@@ -268,7 +270,7 @@ function region.new(found, apps, links)
   local to_links = {}
   for x, spec in ipairs(r.exits) do
     local _, _, to = config.parse_link(spec)
-    local port = direct_ports.of(apps[to], "push")
+    local port = port_of(apps[to], "push")
     self.direct[to] = port
     -- One exit's packets stay in the array they came in: no slot is written before
     -- it is read.
@@ -280,7 +282,7 @@ function region.new(found, apps, links)
   if r.puts then bind_puts(self) end
   for i, spec in ipairs(r.entries) do
     local from, _, to = config.parse_link(spec)
-    local l, port = links[spec], direct_ports.of(apps[from], "pull")
+    local l, port = links[spec], port_of(apps[from], "pull")
     self.port[from] = port
     self.most[i] = port and #to_links == 0
       and bursts.at_once(port, apps[to], self.direct) or BURST
@@ -307,7 +309,7 @@ function region.new(found, apps, links)
     self.code.run[i], self.code.run[#r.entries + i] = run, self.pass[i]
   end
   running_app.region(self.code)
-  rare_path.follow(self)
+  packet_paths.follow(self)
   badly_compiled.follow(self)
   for i, spec in ipairs(r.entries) do
     local port = self.port[(config.parse_link(spec))]

@@ -5,7 +5,7 @@ local config = require("core.config")
 local engine = require("core.app")
 local packet = require("core.packet")
 local regions = require("testing.regions")
-local divergence = require("core.fuse.drift.divergence")
+local packet_paths = require("core.fuse.packet_paths")
 local testing = require("testing.support")
 local texts = require("testing.texts")
 
@@ -15,7 +15,7 @@ local Pass = regions.Pass
 
 describe("a region", function ()
   after_each(function ()
-    divergence.note("a", nil)
+    packet_paths.note("a", nil)
     engine.fuse = true
     engine.configure(config.new())
   end)
@@ -42,7 +42,7 @@ describe("a region", function ()
         packet.free(packet.allocate())
         local before = held()
         engine.fuse = form ~= "alone"
-        divergence.note("a", form == "spread")
+        packet_paths.note("a", form == "spread")
         run({a = {Pass}, bad = {Bad}}, links)
         transmit(links[1], {"ab", "\0bc", "d", "ef", "\0"})
         transmit(links[2], {"second"})

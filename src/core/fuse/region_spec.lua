@@ -8,7 +8,7 @@ local drops = require("core.fuse.drops")
 local engine = require("core.app")
 local link = require("core.link")
 local regions = require("testing.regions")
-local divergence = require("core.fuse.drift.divergence")
+local packet_paths = require("core.fuse.packet_paths")
 local shm = require("core.shm")
 local texts = require("testing.texts")
 
@@ -59,7 +59,7 @@ describe("a region", function ()
 
     it("may have more exits than a function may have variables #slow", function ()
       for round, n in ipairs{10, 19, 20, 21, 50, 130, 250, 20, 21} do
-        divergence.note("split", round > 7)
+        packet_paths.note("split", round > 7)
         local links = {"in.x -> split.i", "in.y -> split.j"}
         run_split(n, {}, links)
         assert.equal(1, #engine.regions)
@@ -74,7 +74,7 @@ describe("a region", function ()
         assert.same({1, 2, 1, 2, 0}, totals(links[2]))
         assert.equal(round > 7, engine.regions[1].description.spread)
       end
-      divergence.note("split", nil)
+      packet_paths.note("split", nil)
     end)
 
     it("may end a long run of apps in many branches #slow", function ()

@@ -171,7 +171,7 @@ end
 
 -- What LuaJIT compiles ------------------------------------------------------------
 
--- Tells those who follow the regions' loops (core.fuse.drift.rare_path) of those that
+-- Tells those who follow the regions' loops (core.fuse.packet_paths) of those that
 -- are here. A trace that begins at the outermost loop is of all of them.
 local Follower = {}
 Follower.__index = Follower

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A region's apps as segments: linear runs, each of which becomes one function. Pure.
+-- A region's apps as segments: linear runs, each of which becomes one function; and how
+-- many of these LuaJIT may record in one trace.
 
 local tables = require("core.lib.tables")
 
@@ -64,6 +65,35 @@ function segments.exits_from(region, first)
     end
   end
   return tables.sorted_keys(exits)
+end
+
+-- How long a trace may be -----------------------------------------------------------
+-- A packet's way through a region is made of tail calls, and LuaJIT counts them as
+-- rounds of a loop that it unrolls (loopunroll). Where paths are long, or links close a
+-- loop, it needs many. Elsewhere so many do harm: before a region's loop is compiled,
+-- what leaves a trace of one of its apps is recorded through round after round of that
+-- loop: for milliseconds packets wait.
+
+local USUAL, MOST = 15, 60 -- LuaJIT's own, and that of core.main
+local SHORT = 10 -- segments: one is passed by a tail call, and so are exits
+
+local present = MOST
+
+-- Each packet passes a segment once, unless links close a loop.
+local function has_long_ways(region)
+  return #region.segment > SHORT or #region.description.backs > 0
+end
+
+--- What LuaJIT may record from now on, with these regions.
+function segments.unroll(regions)
+  local wanted = USUAL
+  for _, region in ipairs(regions) do
+    if has_long_ways(region) then wanted = MOST end
+  end
+  if wanted ~= present then
+    jit.opt.start("loopunroll=" .. wanted)
+    present = wanted
+  end
 end
 
 return segments

@@ -113,7 +113,7 @@ end
 
 local function show(spec, l, burst, room)
   show_ring(spec, l, burst, room)
-  if l.nhanded == 0 then return end -- past the ring (core.fuse.zero_copy_link)
+  if l.nhanded == 0 then return end -- past the ring (core.fuse.direct_links)
   burst(spec, l.handed, l.nhanded)
   seen_up_to[l] = seen_up_to[l] + l.nhanded
 end

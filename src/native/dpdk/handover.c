@@ -4,7 +4,7 @@
  * ring of the link that joins them, whose cursors only count. The array they are in
  * stays the giver's, which puts them into the ring (pg_queue_handed) if it needs the
  * array again before the taker has come. Only a link that is `direct` does this
- * (core/fuse/zero_copy_link.lua); with others it is all pg_give and pg_take.
+ * (core/fuse/direct_links.lua); with others it is all pg_give and pg_take.
  */
 #include <stdint.h>
 #include <string.h>

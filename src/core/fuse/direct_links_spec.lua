@@ -4,7 +4,7 @@ local Fwd = require("apps.fwd.fwd").Fwd
 local Port = require("apps.port.port").Port
 local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
-local direct_ports = require("core.fuse.direct_ports")
+local direct_links = require("core.fuse.direct_links")
 local engine = require("core.app")
 
 -- A port that doesn't do what the method is for.
@@ -40,12 +40,12 @@ local function counts(class, app)
   return tonumber(port.rxpackets), tonumber(port.txpackets)
 end
 
-describe("core.fuse.direct_ports", function ()
+describe("core.fuse.direct_links", function ()
   after_each(function () engine.configure(config.new()) end)
 
   it("is none of an app that isn't a port", function ()
-    assert.is_nil(direct_ports.of(nil, "pull"))
-    assert.is_nil(direct_ports.of({pull = Port.pull}, "pull"))
+    assert.is_nil(direct_links.port_of(nil, "pull"))
+    assert.is_nil(direct_links.port_of({pull = Port.pull}, "pull"))
   end)
 
   it("goes past the methods of ports, not past what replaces them", function ()

@@ -2,9 +2,9 @@
 
 local C = require("core.native")
 local config = require("core.config")
-local drift = require("core.fuse.drift.recompile")
+local drift = require("core.fuse.recompile")
 local engine = require("core.app")
-local badly_compiled = require("core.fuse.drift.badly_compiled")
+local badly_compiled = require("core.fuse.badly_compiled")
 local link = require("core.link")
 local Port = require("apps.port.port").Port
 

@@ -2,13 +2,13 @@
 
 local config = require("core.config")
 local engine = require("core.app")
-local unrolling = require("core.fuse.unrolling")
+local segments = require("core.fuse.segments")
 
-describe("unrolling", function ()
+describe("core.fuse.segments.unroll", function ()
   local asked, start
 
   before_each(function ()
-    unrolling.set({})
+    segments.unroll({})
     asked, start = {}, jit.opt.start
     jit.opt.start = function (...) -- luacheck: ignore
       asked[#asked + 1] = ...
@@ -18,34 +18,34 @@ describe("unrolling", function ()
 
   after_each(function ()
     jit.opt.start = start -- luacheck: ignore
-    unrolling.set({})
+    segments.unroll({})
   end)
 
-  local function region(segments, backs)
+  local function region(count, backs)
     local list = {}
-    for i = 1, segments do list[i] = function () end end
+    for i = 1, count do list[i] = function () end end
     return {segment = list, description = {backs = backs and {{}} or {}}}
   end
 
   it("has room for the tail calls of a long way", function ()
-    unrolling.set{region(2), region(30)}
+    segments.unroll{region(2), region(30)}
     assert.same({"loopunroll=60"}, asked)
   end)
 
   it("has room for a packet that goes round a loop of links", function ()
-    unrolling.set{region(2, true)}
+    segments.unroll{region(2, true)}
     assert.same({"loopunroll=60"}, asked)
   end)
 
   it("is as LuaJIT has it where ways are short", function ()
-    unrolling.set{region(30)}
-    unrolling.set{region(3), region(10)}
+    segments.unroll{region(30)}
+    segments.unroll{region(3), region(10)}
     assert.same({"loopunroll=60", "loopunroll=15"}, asked)
   end)
 
   it("isn't touched as long as nothing changes", function ()
-    unrolling.set{region(1)}
-    unrolling.set{}
+    segments.unroll{region(1)}
+    segments.unroll{}
     assert.same({}, asked)
   end)
 

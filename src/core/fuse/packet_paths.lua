@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which way did the packet go for which LuaJIT has compiled a region's loop? It takes
--- the packet at hand when the loop is hot; all that go another way leave the trace, and
--- come back to its beginning, which costs as much as the work itself. So a loop that
--- was made for a rare packet is better rebuilt. The region's own counters show it: what
--- they have counted while LuaJIT recorded is what that packet did. So do apps' counters
--- of what they do for few packets (app.detours).
+-- The paths that packets take through a region. LuaJIT compiles a region's loop for the
+-- packet at hand when it is hot; all that go another way leave the trace, and come back
+-- to its beginning, which costs as much as the work itself. So a loop that was made for
+-- a rare packet is better rebuilt. The region's own counters show it: what they have
+-- counted while LuaJIT recorded is what that packet did. So do apps' counters of what
+-- they do for few packets (app.detours). Where packets take many paths, another form is
+-- better.
 
 -- Runs seldom: compiling it would only make packets wait. And what LuaJIT calls as it
 -- begins to record mustn't run any compiled code (core.watch.health): no pairs() in it,
@@ -15,11 +16,13 @@ local ffi = require("ffi")
 local health = require("core.watch.health")
 local tables = require("core.lib.tables")
 
-local rare_path = {}
+local packet_paths = {}
 
 local RARE = 8 -- so many times as many packets have gone another way at the same app
 local FEWEST_PACKETS = 1000 -- in a look, at one app, for it to count
 local NONE = {}
+
+-- The path that a loop was compiled for ----------------------------------------------
 
 local Shape = {}
 Shape.__index = Shape
@@ -46,7 +49,7 @@ function Shape:stopped(linktype)
 end
 
 --- Learn which way the loops of the region, just made, are compiled for: region.shapes.
-function rare_path.follow(region)
+function packet_paths.follow(region)
   local events = #region.description.events
   local detours = tables.field(region.app, "detours") -- counters, by the apps' numbers
   region.shapes = {}
@@ -103,7 +106,7 @@ end
 
 --- Was one of the region's loops compiled for a packet that is rare by what has come
 --- since the last call? The region's counters are up to date.
-function rare_path.rare(region)
+function packet_paths.rare(region)
   local rare = false
   for _, self in ipairs(region.shapes or NONE) do
     rare = is_rare(self, region.description, region.tally) or rare
@@ -111,4 +114,25 @@ function rare_path.rare(region)
   return rare
 end
 
-return rare_path
+-- Many paths -------------------------------------------------------------------------
+-- Do the packets of a region take many? Then its loop is better written in another form
+-- (core.fuse.source), which costs the packets of others some cycles.
+
+-- Packets that leave the way of most, by 100; in between a region stays as it is.
+local MANY, FEW = 30, 15
+
+local known = {} -- by the name of a region's first app
+
+--- Do they, as far as is known of the region that begins with the app `name`?
+function packet_paths.known(name) return known[name] or false end
+
+--- Do they now? Of `packets`, so many have been `apart` from the way of most.
+function packet_paths.now(region, packets, apart)
+  if packets == 0 then return region.description.spread end
+  return apart * 100 >= packets * (region.description.spread and FEW or MANY)
+end
+
+--- So it is known from now on.
+function packet_paths.note(name, is) known[name] = is end
+
+return packet_paths

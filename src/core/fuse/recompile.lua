@@ -9,10 +9,9 @@
 
 jit.off(true, true) -- runs seldom: compiling it would only make packets wait
 
-local badly_compiled = require("core.fuse.drift.badly_compiled")
-local look_ahead = require("core.fuse.drift.look_ahead")
-local rare_path = require("core.fuse.drift.rare_path")
-local divergence = require("core.fuse.drift.divergence")
+local badly_compiled = require("core.fuse.badly_compiled")
+local look_ahead = require("core.fuse.look_ahead")
+local packet_paths = require("core.fuse.packet_paths")
 
 local drift = {}
 
@@ -79,9 +78,9 @@ local function look(region)
       end
     end
   end
-  state.spread = divergence.now(region, packets, apart)
+  state.spread = packet_paths.now(region, packets, apart)
   moved = moved or state.spread ~= region.description.spread
-  moved = rare_path.rare(region) or outgrown(region) or moved
+  moved = packet_paths.rare(region) or outgrown(region) or moved
   state.strikes = moved and state.strikes + 1 or 0
   return state.strikes >= PERIODS
 end
@@ -100,7 +99,7 @@ function drift.check(regions, now, breaths)
       local seconds = wait.seconds * 2
       waits[name] = {seconds = seconds, before = now + seconds,
                      tries = wait.tries + (tried and 1 or 0)}
-      divergence.note(name, region.drift.spread)
+      packet_paths.note(name, region.drift.spread)
       region.stale, any = true, true
     end
   end

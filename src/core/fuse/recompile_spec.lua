@@ -2,7 +2,7 @@
 
 local C = require("core.native")
 local config = require("core.config")
-local drift = require("core.fuse.drift.recompile")
+local drift = require("core.fuse.recompile")
 local engine = require("core.app")
 local link = require("core.link")
 local Port = require("apps.port.port").Port

@@ -5,7 +5,7 @@ local C = require("core.native")
 local config = require("core.config")
 local engine = require("core.app")
 local regions = require("testing.regions")
-local rare_path = require("core.fuse.drift.rare_path")
+local packet_paths = require("core.fuse.packet_paths")
 local Port = require("apps.port.port").Port
 
 describe("#slow shape", function ()
@@ -71,7 +71,7 @@ describe("#slow shape", function ()
     local function look(by_first, by_second)
       came.packets = came.packets + by_first + by_second
       went.packets = went.packets + by_second
-      return rare_path.rare(region)
+      return packet_paths.rare(region)
     end
     look(0, 2000)
     assert.is_false(look(0, 2000))
@@ -116,7 +116,7 @@ describe("#slow shape", function ()
     run_until(function () return region.shapes[1].taken end)
     engine.main{duration = 0.1, no_report = true}
     assert.is_nil(taken(region))
-    assert.is_false(rare_path.rare(region))
+    assert.is_false(packet_paths.rare(region))
     assert.equal(region, engine.regions[1])
   end)
 end)

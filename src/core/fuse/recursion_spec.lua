@@ -4,7 +4,7 @@ local C = require("core.native")
 local config = require("core.config")
 local engine = require("core.app")
 local health = require("core.watch.health")
-local badly_compiled = require("core.fuse.drift.badly_compiled")
+local badly_compiled = require("core.fuse.badly_compiled")
 local regions = require("testing.regions")
 local Port = require("apps.port.port").Port
 
