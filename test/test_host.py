@@ -31,8 +31,9 @@ def test_the_programs_are_listed_with_a_line_each(args):
     assert sorted(listed) == list(listed)
     assert set(PROGRAMS) <= set(listed)
     in_tree = {path.parent.name for tree in ("src", "snabb", "click", "moongen")
-               for path in (ROOT / tree / "program").glob("*/*.lua")
-               if path.stem == path.parent.name}
+               for pattern in ("*/*.lua", "*.lua")
+               for path in (ROOT / tree / "program").glob(pattern)
+               if path.parent.name in (path.stem, "program")}
     assert set(listed) == in_tree
 
 

@@ -169,8 +169,13 @@ local function readable(path)
   return file ~= nil
 end
 
+-- The file of a program in the tree, and its module; nil if there is none. One of ours
+-- that has nothing else in its folder has none.
 local function program_file(tree, name)
-  return ("%s/program/%s/%s.lua"):format(tree, name, name)
+  local path = ("%s/program/%s/%s.lua"):format(tree, name, name)
+  if readable(path) then return path, ("program.%s.%s"):format(name, name) end
+  path = ("%s/program/%s.lua"):format(tree, name)
+  if is_ours(tree) and readable(path) then return path, "program." .. name end
 end
 
 --- The program that `name`, that of a file or what the user typed, stands for:
@@ -180,20 +185,14 @@ function main.programname(name)
     :gsub("^perigee_", ""):gsub("^snabb_", ""))
 end
 
---- The module of the program `name`.
-function main.modulename(name)
-  name = main.programname(name)
-  return ("program.%s.%s"):format(name, name)
-end
-
 --- The module of the program `name`, if there is one.
 function main.find_program(name)
   if name:find("/") then return nil end
   name = main.programname(name)
+  if not name:match("^[%w_]+$") then return nil end
   for _, tree in ipairs(trees) do
-    if name:match("^[%w_]+$") and readable(program_file(tree, name)) then
-      return main.modulename(name)
-    end
+    local _, module = program_file(tree, name)
+    if module then return module end
   end
 end
 
@@ -201,10 +200,10 @@ end
 -- A file that only returns another program has that one's.
 local function summary_of(tree, name)
   if is_ours(tree) then
-    local file = assert(io.open(program_file(tree, name)))
+    local file = assert(io.open((program_file(tree, name))))
     local text = file:read("*a")
     file:close()
-    local other = text:match('\nreturn require%("program%.([%w_]+)%.')
+    local other = text:match('\nreturn require%("program%.([%w_]+)')
     if other then return summary_of(tree, other) end
     local summary = text:match('{summary = "([^"]+)"')
     if summary then return summary end
@@ -219,7 +218,8 @@ function main.program_names()
   for _, tree in ipairs(trees) do
     local ok, entries = pcall(dirent.dir, tree .. "/program")
     for _, name in ipairs(ok and entries or {}) do
-      if not tree_of[name] and readable(program_file(tree, name)) then
+      name = name:gsub("%.lua$", "")
+      if not tree_of[name] and program_file(tree, name) then
         tree_of[name] = tree
         names[#names + 1] = name
       end

@@ -20,7 +20,7 @@ describe("main.programs", function ()
 
   it("tells each by its module's summary", function ()
     for _, program in ipairs(main.programs()) do
-      local module = require(main.modulename(program.name))
+      local module = require(main.find_program(program.name))
       assert.equal(module.summary, program.summary, program.name)
     end
   end)

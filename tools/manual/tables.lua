@@ -57,7 +57,7 @@ end
 function tables.read()
   local list = {}
   for i, name in ipairs((main.program_names())) do
-    local program = require(main.modulename(name))
+    local program = require(main.find_program(name))
     list[i] = entry(name, program, {})
     list[i].commands = {}
     for j, command in ipairs(commands(list[i].parser)) do

@@ -1,4 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `perigee MoonGen`: the program moongen under another of its names.
 
-return require("program.moongen.moongen")
+return require("program.moongen")
