@@ -30,7 +30,7 @@ def test_the_programs_are_listed_with_a_line_each(args):
                              re.MULTILINE))
     assert sorted(listed) == list(listed)
     assert set(PROGRAMS) <= set(listed)
-    in_tree = {path.parent.name for tree in ("src", "snabb", "click", "moongen")
+    in_tree = {path.stem for tree in ("src", "snabb", "click", "moongen")
                for pattern in ("*/*.lua", "*.lua")
                for path in (ROOT / tree / "program").glob(pattern)
                if path.parent.name in (path.stem, "program")}

@@ -3,7 +3,7 @@
 -- NUMA node is given first.
 
 local numa = require("lib.numa")
-local topology = require("lib.numa.topology")
+local topology = require("lib.hardware.numa_topology")
 
 local cpuset = {}
 

@@ -3,7 +3,7 @@
 local cpuset = require("lib.cpuset")
 local numa = require("lib.numa")
 local stderr = require("testing.stderr")
-local topology = require("lib.numa.topology")
+local topology = require("lib.hardware.numa_topology")
 
 describe("lib.cpuset", function()
   local cpu_get_numa_node = topology.cpu_get_numa_node

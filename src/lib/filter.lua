@@ -5,7 +5,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local failure = require("core.failure")
-local pieces = require("lib.filter.pieces")
+local pieces = require("lib.filter_pieces")
 
 local filter = {}
 

@@ -5,8 +5,8 @@
 
 local failure = require("core.failure")
 local split = require("core.lib.text").split
-local kernel = require("lib.numa.kernel")
-local topology = require("lib.numa.topology")
+local kernel = require("lib.hardware.numa_kernel")
+local topology = require("lib.hardware.numa_topology")
 
 local numa = {
   parse_cpuset = topology.parse_cpuset,

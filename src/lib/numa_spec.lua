@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 local unistd = require("posix.unistd")
-local kernel = require("lib.numa.kernel")
+local kernel = require("lib.hardware.numa_kernel")
 local numa = require("lib.numa")
-local topology = require("lib.numa.topology")
+local topology = require("lib.hardware.numa_topology")
 
 -- The value of `field` in the kernel's account of this thread.
 local function status(field)

@@ -9,9 +9,9 @@
 
 local errors = require("click.errors")
 local calls = require("click.script.calls")
-local messages = require("lib.http")
+local messages = require("net.http.messages")
 local paths = require("click.script.http_paths")
-local sessions = require("lib.http.session")
+local sessions = require("net.http.session")
 local trust = require("click.script.trust")
 
 local http = {}

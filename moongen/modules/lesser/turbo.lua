@@ -1,2 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
-return require("moongen.web.turbo")
+return require("moongen.tasks.turbo")

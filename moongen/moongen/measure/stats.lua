@@ -12,7 +12,7 @@ local tables = require("core.lib.tables")
 
 counters.observer = function (counter, interval)
   if numbers.last("web servers") > 0 then
-    require("moongen.web.webserver").publish(counter, interval)
+    require("moongen.tasks.webserver").publish(counter, interval)
   end
 end
 

@@ -129,7 +129,7 @@ protocols.tcp = {
     .. " [{Urg}|{Ack}|{Psh}|{Rst}|{Syn}|{Fin}] win {Window} cksum {Checksum}"
     .. " urg {UrgentPointer} [{Options}]",
   variable = "options", lengths = {"DataOffset", 4, 20},
-  methods = require("lib.stack.options.tcp"),
+  methods = require("lib.stack.body.tcp_options"),
   fields = changed("tcp", nil, {
     SrcPort = {default = 1025}, DstPort = {default = 1024},
     DataOffset = {cell_name = "offset", text = "0x%01x"}, Reserved = {text = HEX8},

@@ -8,7 +8,7 @@ local clock = require("moongen.clock")
 local failure = require("core.failure")
 local ends = require("moongen.tasks.ends")
 local exits = require("moongen.tasks.exits")
-local kernel = require("lib.numa.kernel")
+local kernel = require("lib.hardware.numa_kernel")
 local tasks = require("moongen.tasks.tasks")
 
 local libmoon = {}

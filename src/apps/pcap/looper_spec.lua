@@ -9,7 +9,7 @@ local config = require("core.config")
 local engine = require("core.app")
 local link = require("core.link")
 local packet_set = require("lib.pcap.packet_set")
-local taps = require("core.taps.taps")
+local taps = require("lib.control.taps")
 local testing = require("testing.savefiles")
 
 local host = testing.order(ffi.abi("le") and "little" or "big")

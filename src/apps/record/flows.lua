@@ -2,10 +2,10 @@
 -- What a Recorder knows of flows: a meter, its exporters and counters.
 
 local C = require("core.native")
-local collector = require("lib.flows.collector")
+local collector = require("apps.record.collector")
 local counter = require("core.counter")
 local failure = require("core.failure")
-local line_file = require("lib.flows.line_file")
+local line_file = require("apps.record.line_file")
 local memory = require("apps.record.memory")
 local meter = require("net.metering.meter")
 

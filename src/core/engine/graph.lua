@@ -34,7 +34,7 @@ local state = {
   apps = {}, links = {}, configuration = config.new(), claims = {}, lost = 0,
   ready = {}, made = {},
 }
-local taps -- what is attached from outside (core.taps), or nil
+local taps -- what is attached from outside (lib.control.taps), or nil
 local known -- of the apps that are ready (plan.check)
 local fused = fused_graph.none()
 local calls_text = ""
@@ -89,8 +89,8 @@ function graph.arrange()
   lay_out()
 end
 
---- Let the taps (core.taps) see what passes the graph from now on, or nobody, if they
---- are nil. To be called between breaths.
+--- Let the taps (lib.control.taps) see what passes the graph from now on, or nobody, if
+--- they are nil. To be called between breaths.
 function graph.watch(new)
   taps = new
   jit_reset.tend() -- also code of taps that LuaJIT gave up in other graphs
@@ -222,8 +222,8 @@ function graph.put(name, app)
   return problems[1] and table.concat(problems, "; "), fused.problems
 end
 
---- Do packets that pass the link come to the taps as a burst (core.taps)? Else it is
---- within a region, or leads from one straight to a port.
+--- Do packets that pass the link come to the taps as a burst (lib.control.taps)? Else
+--- it is within a region, or leads from one straight to a port.
 function graph.shows_burst(spec)
   return fused.run[spec] ~= nil or not fused.over[spec]
 end

@@ -83,7 +83,8 @@ end
 
 local watched = false
 
---- Let all packets pass the links, where taps (core.taps) look at them; or no longer.
+--- Let all packets pass the links, where taps (lib.control.taps) look at them; or no
+--- longer.
 function bulk.watch(wanted) watched = wanted end
 
 -- What takes a burst from a link, or its port, lets the app route it, and passes it on;

@@ -6,7 +6,7 @@ local direct_links = require("core.fuse.direct_links")
 local config = require("core.config")
 local engine = require("core.app")
 local link = require("core.link")
-local taps = require("core.taps.taps")
+local taps = require("lib.control.taps")
 
 -- Sends every other packet by `odd`.
 local Halve = {outputs = {"even", "odd"}}

@@ -88,7 +88,7 @@ end
 
 local watched = false
 
---- Let all packets pass the links, where taps (core.taps) look at them; or no
+--- Let all packets pass the links, where taps (lib.control.taps) look at them; or no
 --- longer.
 function direct_links.watch(wanted) watched = wanted end
 

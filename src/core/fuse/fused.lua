@@ -59,7 +59,7 @@ function Fused:rescue(err, first, thread)
   return explained, name, packets
 end
 
---- Let the taps (core.taps.taps) see what passes the regions; nil: nobody any more.
+--- Let the taps (lib.control.taps) see what passes the regions; nil: nobody any more.
 function Fused:watch(taps)
   for _, r in ipairs(self.regions) do
     r:watch(taps)

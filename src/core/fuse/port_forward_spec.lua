@@ -6,7 +6,7 @@ local basic = require("apps.basic.basic_apps")
 local config = require("core.config")
 local engine = require("core.app")
 local link = require("core.link")
-local taps = require("core.taps.taps")
+local taps = require("lib.control.taps")
 
 local RING = 1023 -- packets that a ring port holds
 

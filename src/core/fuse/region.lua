@@ -101,9 +101,9 @@ function Region:drops(name)
   return drops.of(app.lifted_from or app)
 end
 
---- Let the taps (core.taps) see what passes the region, or nobody, if they are nil:
---- its `run` and `emit` change. Its own code is kept, and runs what no tap wants to see
---- within.
+--- Let the taps (lib.control.taps) see what passes the region, or nobody, if they are
+--- nil: its `run` and `emit` change. Its own code is kept, and runs what no tap wants
+--- to see within.
 function Region:watch(taps)
   self.run, self.emit = self.unwatched.run, self.unwatched.emit
   self.watched = taps and watched.copy(self, taps)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What somebody watches from outside (core.taps). A region has, next to its own
+-- What somebody watches from outside (lib.control.taps). A region has, next to its own
 -- code, a copy of it that reports each packet that passes a link, or is dropped: both
 -- count in the same counters and fill the same arrays, and a burst takes the copy if a
 -- tap wants to see more than what comes in. Of a link that no region takes over the
@@ -50,7 +50,8 @@ local function losses(region, taps)
   return lose_seen, drop_seen
 end
 
---- A copy of the region's code for the taps (core.taps), a table like the region.
+--- A copy of the region's code for the taps (lib.control.taps), a table like the
+--- region.
 function watched.copy(region, taps)
   local d = region.description
   local tapped = tapped_links(region, taps)
@@ -142,8 +143,9 @@ local function wrapped(push, list, taps)
   end
 end
 
---- Wrap the push calls of a breath (core.engine.order) so that the taps (core.taps)
---- see what apps outside of regions are given. `fused` says what regions take over.
+--- Wrap the push calls of a breath (core.engine.order) so that the taps
+--- (lib.control.taps) see what apps outside of regions are given. `fused` says what
+--- regions take over.
 function watched.wrap(pushes, links, fused, taps)
   local regions = {}
   for _, run in pairs(fused.run) do regions[run] = true end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A tap (core.taps) that copies packets, as blocks of pcapng, into a buffer that is
--- reported a hundred times a second. What doesn't fit meanwhile is lost, and counted.
+-- A tap (lib.control.taps) that copies packets, as blocks of pcapng, into a buffer that
+-- is reported a hundred times a second. What doesn't fit meanwhile is lost, and
+-- counted.
 
 local ffi = require("ffi")
 local C = require("core.native")

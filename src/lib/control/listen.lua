@@ -4,7 +4,7 @@
 local C = require("core.native")
 local errno = require("posix.errno")
 local failure = require("core.failure")
-local http = require("lib.http")
+local http = require("net.http.messages")
 local patience = require("core.lib.patience")
 local sockets = require("lib.sockets")
 
@@ -47,9 +47,9 @@ function listen.open(option, text)
 end
 
 --- For a server at `place` (listen.parse) without a password: a function from a request
---- (lib.http) to the sentence that refuses it, if a page of others may have made it.
---- At other addresses than this machine's own names are usual. A name without a dot is
---- nobody's in the DNS.
+--- (net.http.messages) to the sentence that refuses it, if a page of others may have
+--- made it. At other addresses than this machine's own names are usual. A name without
+--- a dot is nobody's in the DNS.
 function listen.foreign(place)
   return function (request)
     if http.foreign_origin(request) then return "not for pages of other origins" end

@@ -6,7 +6,7 @@
 local C = require("core.native")
 local messages = require("core.cpus.messages")
 local outside = require("core.outside.visitors")
-local taps = require("core.taps.taps")
+local taps = require("lib.control.taps")
 local this_engine = require("core.this_engine")
 
 local local_taps = {}

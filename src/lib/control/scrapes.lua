@@ -4,7 +4,7 @@
 -- second, in small steps, and all of it takes a hundredth of a CPU.
 
 local C = require("core.native")
-local session = require("lib.http.session")
+local session = require("net.http.session")
 local metrics = require("lib.observe.metrics")
 local sockets = require("lib.sockets")
 

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A tap (core.taps) that follows single packets through this engine's graph. Where they
--- begin, a filter chooses some; from then on each is known by its address, until it has
--- been sent, dropped or freed, or nothing has been seen of it for a second.
+-- A tap (lib.control.taps) that follows single packets through this engine's graph.
+-- Where they begin, a filter chooses some; from then on each is known by its address,
+-- until it has been sent, dropped or freed, or nothing has been seen of it for a
+-- second.
 
 local ffi = require("ffi")
 local C = require("core.native")

@@ -13,7 +13,7 @@ local metrics = {}
 metrics.TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 metrics.PLAIN_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
---- Does a request (lib.http) ask for the first of them?
+--- Does a request (net.http.messages) ask for the first of them?
 function metrics.is_asked_for(request)
   local accepts = (request.headers.accept or ""):lower()
   return accepts:find("application/openmetrics-text", 1, true) ~= nil

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * SipHash (Aumasson and Bernstein, 2012) of inputs of one known size, one at a
- * time or four side by side in vector registers. src/lib/hash/siphash.lua explains
+ * time or four side by side in vector registers. snabb/lib/hash/siphash.lua explains
  * the variants.
  */
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Heads of HTTP/1's messages (RFC 9112): how long is the body behind, and where is each
--- field? For servers (lib.http), and for what looks at messages of others: nothing is
--- refused but what leaves it open where the body ends.
+-- field? For servers (net.http.messages), and for what looks at messages of others:
+-- nothing is refused but what leaves it open where the body ends.
 
 local head = {}
 

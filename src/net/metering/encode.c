@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Records of flows as others read them: a line of JSON, or a data record of IPFIX
- * (RFC 7011, section 3.4.3) whose template is in lib/flows/collector.lua.
+ * (RFC 7011, section 3.4.3) whose template is in apps/record/collector.lua.
  */
 #include <netinet/in.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 -- The command line of `perigee record`.
 
 local cli = require("lib.cli")
-local collector = require("lib.flows.collector")
+local collector = require("apps.record.collector")
 local failure = require("core.failure")
 local files = require("core.lib.files")
 local filter = require("lib.filter")

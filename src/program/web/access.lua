@@ -5,7 +5,7 @@
 -- Whoever else can reach the port needs the token. Pure, but for new tokens.
 
 local bit = require("bit")
-local http = require("lib.http")
+local http = require("net.http.messages")
 
 local access = {}
 
@@ -29,9 +29,9 @@ function access.same(given, wanted)
   return different == 0
 end
 
---- Why the request (lib.http) is refused: a sentence; nil if it isn't. `allowed`:
---- hosts = the set of names that Host may have besides numbers and localhost, token =
---- the token, or nil if none is needed.
+--- Why the request (net.http.messages) is refused: a sentence; nil if it isn't.
+--- `allowed`: hosts = the set of names that Host may have besides numbers and
+--- localhost, token = the token, or nil if none is needed.
 function access.refusal(request, allowed)
   local headers = request.headers
   local host = http.foreign_host(request, allowed.hosts)

@@ -223,7 +223,7 @@ local function answer(self, name, body)
   return say(500, "internal error; see the error output of `perigee web`")
 end
 
---- The function that gives the pages for lib.http: `options` has hosts and
+--- The function that gives the pages for net.http.messages: `options` has hosts and
 --- token (program.web.access), only = the name of the one instance to show (or nil),
 --- model = the path of the model's table. And a function to be called often, which
 --- keeps the history.

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- TCP, RFC 9293. The methods for options are in lib.stack.options.tcp.
+-- TCP, RFC 9293. The methods for options are in lib.stack.body.tcp_options.
 return {
   name = "tcp", title = "TCP", source = "RFC 9293, section 3.1",
   over = {ip4 = 6},
   next = {fields = {"DstPort", "SrcPort"}},
   variable = {"options", from = "DataOffset"}, pad = 4,
-  methods = require("lib.stack.options.tcp"),
+  methods = require("lib.stack.body.tcp_options"),
   fields = {
     {"SrcPort", 16, label = "Src", member = "src", aliases = {"Src"}, default = 1024},
     {"DstPort", 16, label = "Dst", member = "dst", aliases = {"Dst"}, default = 1025},

@@ -3,7 +3,7 @@
 -- answers, one after the other.
 
 local C = require("core.native")
-local messages = require("lib.http")
+local messages = require("net.http.messages")
 
 local session = {}
 
@@ -16,12 +16,12 @@ local Session = {}
 Session.__index = Session
 
 --- A session that gets its pages from page(request): status, body, media type.
---- `request`: as from lib.http, without the part of the path from "#" on, and with its
---- `body`. page() runs in a coroutine: it may yield, and goes on with the next work().
---- `options`, all optional: any_method, or else requests other than GET and HEAD are
---- refused; keep, or else there is one request, and a client that hasn't sent it or
---- taken its answer in time makes room for others; longest_head, longest_body, bytes
---- (16384, 1048576); now(), seconds (for tests).
+--- `request`: as from net.http.messages, without the part of the path from "#" on, and
+--- with its `body`. page() runs in a coroutine: it may yield, and goes on with the next
+--- work(). `options`, all optional: any_method, or else requests other than GET and
+--- HEAD are refused; keep, or else there is one request, and a client that hasn't sent
+--- it or taken its answer in time makes room for others; longest_head, longest_body,
+--- bytes (16384, 1048576); now(), seconds (for tests).
 function session.new(page, options)
   options = options or {}
   local now = options.now or C.pg_monotonic

@@ -8,7 +8,7 @@ local engine = require("core.app")
 local graphs = require("testing.random_graphs")
 local link = require("core.link")
 local packet = require("core.packet")
-local taps = require("core.taps.taps")
+local taps = require("lib.control.taps")
 
 -- A tap that sees everything, and counts it.
 local function counting()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
-local http = require("lib.http")
+local http = require("net.http.messages")
 
 describe("HTTP's messages", function ()
   it("are read once their heads are whole", function ()

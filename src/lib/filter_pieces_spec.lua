@@ -3,7 +3,7 @@
 local ffi = require("ffi")
 local C = require("core.native")
 local filter = require("lib.filter")
-local pieces = require("lib.filter.pieces")
+local pieces = require("lib.filter_pieces")
 
 local SEED = os.time()
 local random = math.random
@@ -94,7 +94,7 @@ local function repeated(term, n, separator)
   return table.concat(list, separator)
 end
 
-describe("lib.filter.pieces", function ()
+describe("lib.filter_pieces", function ()
   it("means the same as the whole #slow", function ()
     math.randomseed(SEED)
     local divided, accepted = 0, 0

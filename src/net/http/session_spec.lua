@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local sessions = require("lib.http.session")
+local sessions = require("net.http.session")
 
 -- What a session says to the pieces of text, and whether it is done.
 local function ask(page, options, ...)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 
-local topology = require("lib.numa.topology")
+local topology = require("lib.hardware.numa_topology")
 
 describe("parse_cpuset", function()
   local function list(text) return topology.list(topology.parse_cpuset(text)) end

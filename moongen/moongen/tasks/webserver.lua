@@ -12,9 +12,9 @@ local clock = require("moongen.clock")
 local cjson = require("cjson")
 local listening = require("lib.control.listen")
 local log = require("moongen.log")
-local session = require("lib.http.session")
+local session = require("net.http.session")
 local sockets = require("lib.sockets")
-local turbo = require("moongen.web.turbo")
+local turbo = require("moongen.tasks.turbo")
 
 local M = {}
 
@@ -24,7 +24,7 @@ local JSON = "application/json; charset=UTF-8"
 local MOST_UPDATES = 3600 -- of a counter that are kept
 
 -- What all tasks know: whether there is a server, and the pipe to it.
-local share = namespaces.get("moongen.web.webserver")
+local share = namespaces.get("moongen.tasks.webserver")
 
 --- Start the server: `options.port` (8888), `bind`, and `init`, the name of a function
 --- that is called in its task with turbo and all other arguments, and returns handlers,

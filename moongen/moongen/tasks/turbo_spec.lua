@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
-local turbo = require("moongen.web.turbo")
+local turbo = require("moongen.tasks.turbo")
 
 local Hello = turbo.class("Hello", turbo.web.RequestHandler)
 
