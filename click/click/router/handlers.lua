@@ -95,6 +95,18 @@ local LIVE = { -- of classes that may be configured again
   },
 }
 
+-- A class's own text of its configuration, which is written as that of others.
+local readers = setmetatable({}, {__mode = "k"})
+
+local function live_config(own)
+  local both = readers[own]
+  if not both then
+    both = {read = own.read, write = LIVE.config.write}
+    readers[own] = both
+  end
+  return both
+end
+
 local function whole_number(text)
   local n = tonumber(text)
   return n and n % 1 == 0 and n or nil
@@ -145,8 +157,12 @@ end
 function handlers.find(router, e, name)
   if e == router.root then return router.global_handlers[name] end
   local own = rawget(e, "own_handlers")
-  return own and own[name] or class_handlers(e.class)[name]
-    or e.class.live and LIVE[name] or e.class.task and TASK[name] or DEFAULTS[name]
+  local found = own and own[name] or class_handlers(e.class)[name]
+  if found and name == "config" and e.class.live and not found.write then
+    return live_config(found)
+  end
+  return found or e.class.live and LIVE[name] or e.class.task and TASK[name]
+    or DEFAULTS[name]
     or e.find_handler and e:find_handler(name)
 end
 

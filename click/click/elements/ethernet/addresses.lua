@@ -21,8 +21,9 @@ end
 
 -- Where the argument says: src, dst, or a number of bytes.
 local function set_offset(e, text)
-  e.offset = NAMED_OFFSETS[text:lower()] or numbers.unsigned(text, {max = 0xffff})
-  if not e.offset then e:error("type mismatch: bad OFFSET") end
+  local offset = NAMED_OFFSETS[text:lower()] or numbers.unsigned(text, {max = 0xffff})
+  if not offset then return e:error("type mismatch: bad OFFSET") end
+  e.offset = offset
 end
 
 -- What process() returns where the packet ends before.
@@ -47,7 +48,7 @@ end
 
 local GetEtherAddress = element.define{
   name = "GetEtherAddress", ports = "1/1-2",
-  division = "any",
+  division = "any", live = true,
   summary = "sets Ethernet address annotation from packet data",
   arguments = {
     {"ANNO", "anno", required = true, size = ADDRESS},
@@ -72,7 +73,7 @@ end
 
 local SetEtherAddress = element.define{
   name = "SetEtherAddress", summary = "sets Ethernet address annotations",
-  division = "any",
+  division = "any", live = true,
   arguments = {
     {"ADDR", "eth", required = true},
     {"ANNO", "anno", required = true, size = ADDRESS},

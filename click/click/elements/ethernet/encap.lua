@@ -33,7 +33,7 @@ local function destination_text(e) return wire.eth_text(e.destination) end
 
 local EtherEncap = element.define{
   name = "EtherEncap", summary = "encapsulates packets in Ethernet header",
-  division = "any",
+  division = "any", live = true,
   arguments = {
     {"ETHERTYPE", "unsigned", required = true, max = 0xffff},
     {"SRC", "eth", required = true},
@@ -83,7 +83,7 @@ end
 
 local EtherRewrite = element.define{
   name = "EtherRewrite", summary = "rewrite source and destination Ethernet address",
-  division = "any",
+  division = "any", live = true,
   arguments = {{"SRC", "eth", required = true}, {"DST", "eth", required = true}},
   drops = {"too short"}, reads = {"MAC_HEADER"}, lengthens = 0,
 }

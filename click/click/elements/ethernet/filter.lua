@@ -139,7 +139,7 @@ end
 
 local TruncateFCS = element.define{
   name = "TruncateFCS", summary = "cuts frames' check sequences off",
-  division = "any",
+  division = "any", live = true,
   arguments = {{"EXTRA_LENGTH", "bool", default = true, keyword = true}},
   drops = {"too short"},
 }

@@ -73,7 +73,7 @@ GetIPAddress.process = get_any
 
 local SetIPAddress = element.define{
   name = "SetIPAddress", summary = "sets destination IP address annotations",
-  division = "any",
+  division = "any", live = true,
   arguments = {
     {"IPADDR", "ip", required = true},
     {"ANNO", "anno", size = ADDRESS, keyword = true},

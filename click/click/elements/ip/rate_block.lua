@@ -9,7 +9,7 @@ local FORWARD, REVERSE = note.FWD_RATE, note.REV_RATE
 local Block = element.define{
   name = "Block", summary = "sends packets out by the rate noted of them",
   ports = "1/2", processing = "h/h", reads = {"FWD_RATE"}, lengthens = 0,
-  division = "any",
+  division = "any", live = true,
   arguments = {{"THRESH", "int", required = true}},
   handlers = {thresh = element.data("threshold", "int")},
   notes = "Packets whose forward rate (IPRateMonitor) is above THRESH leave by output "

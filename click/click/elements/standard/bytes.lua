@@ -81,7 +81,7 @@ end
 
 local Truncate = element.define{
   name = "Truncate", summary = "cuts packets to a length",
-  division = "any",
+  division = "any", live = true,
   arguments = {
     {"LENGTH", "unsigned", required = true},
     {"EXTRA_LENGTH", "bool", default = true, keyword = true},
@@ -110,7 +110,7 @@ end
 
 local Pad = element.define{
   name = "Pad", summary = "makes packets longer", drops = {"too long"},
-  division = "any",
+  division = "any", live = true,
   arguments = {
     {"LENGTH", "unsigned", default = 0},
     {"ZERO", "bool", default = true, keyword = true},

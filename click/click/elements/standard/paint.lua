@@ -22,7 +22,7 @@ local COLOR = {color = element.data("color", "unsigned")}
 
 local Paint = element.define{
   name = "Paint", summary = "notes a color of packets",
-  division = "any",
+  division = "any", live = true,
   arguments = color_arguments(1, PAINT), handlers = COLOR, reads = {}, lengthens = 0,
 }
 
@@ -43,7 +43,7 @@ end
 
 local Paint2 = element.define{
   name = "Paint2", summary = "notes a color of 16 bits",
-  division = "any",
+  division = "any", live = true,
   arguments = color_arguments(2, PAINT2), handlers = COLOR,
 }
 
@@ -62,6 +62,7 @@ local function own_note(self) return {{self.at - FIRST, 1}} end
 
 local CheckPaint = element.define{
   name = "CheckPaint", summary = "passes packets of one color", extends = Paint,
+  live = false, -- what it looks at is settled at the start
   ports = "1/1-2", processing = "a/ah", drops = {"other color"}, reads = own_note,
 }
 
@@ -82,7 +83,8 @@ end
 
 local PaintTee = element.define{
   name = "PaintTee", summary = "passes packets, and copies those of one color",
-  extends = Paint, ports = "1/2", processing = "a/ah", emits = true, reads = own_note,
+  live = false, extends = Paint,
+  ports = "1/2", processing = "a/ah", emits = true, reads = own_note,
 }
 
 function PaintTee:process(p)
@@ -100,7 +102,7 @@ end
 
 local SetAnnoByte = element.define{
   name = "SetAnnoByte", summary = "sets a byte of a packet's annotations",
-  division = "any",
+  division = "any", live = true,
   arguments = {
     {"ANNO", "anno", size = 1, required = true},
     {"VALUE", "unsigned", required = true, max = 255},
@@ -122,13 +124,14 @@ local TYPES = {HOST = note.HOST, BROADCAST = note.BROADCAST, OUTGOING = note.OUT
 
 local SetPacketType = element.define{
   name = "SetPacketType", summary = "notes to whom a packet is sent",
-  division = "any",
+  division = "any", live = true,
   arguments = {{"TYPE", "word", required = true}},
 }
 
 function SetPacketType:configure(a)
-  self.type = TYPES[a.TYPE:upper()]
-  if not self.type then self:error("unrecognized packet type '%s'", a.TYPE) end
+  local kind = TYPES[a.TYPE:upper()]
+  if not kind then return self:error("unrecognized packet type '%s'", a.TYPE) end
+  self.type = kind
 end
 
 local PACKET_TYPE = note.PACKET_TYPE

@@ -9,6 +9,7 @@ local note = require("click.note")
 
 local Print = element.define{
   name = "Print", summary = "prints packets",
+  live = true,
   arguments = {
     {"LABEL", "string", default = ""},
     {"MAXLENGTH", "int", default = 24},
@@ -29,11 +30,12 @@ local CONTENTS = {NONE = "none", FALSE = "none", ["0"] = "none", NO = "none",
                   ASCII = "ascii"}
 
 function Print:configure(a)
-  self.contents = CONTENTS[a.CONTENTS:upper()]
-  if not self.contents then
+  local contents = CONTENTS[a.CONTENTS:upper()]
+  if not contents then
     return self:error("bad contents value '%s'; should be 'NONE', 'HEX', or 'ASCII'",
       a.CONTENTS)
   end
+  self.contents = contents
   self.label, self.most = a.LABEL, a.LENGTH or a.NBYTES or a.MAXLENGTH
   self.timestamp, self.annotations, self.active = a.TIMESTAMP, a.PRINTANNO, a.ACTIVE
   self.headroom, self.cpu = a.HEADROOM, a.CPU

@@ -31,6 +31,7 @@ end
 
 local RandomSample = element.define{
   name = "RandomSample", summary = "passes packets with a probability", ports = "1/1-2",
+  live = true,
   processing = "a/ah", drops = {"not sampled"},
   arguments = {
     {"P", "real", default = 1},
@@ -55,11 +56,11 @@ function RandomSample:configure(a)
   if a.SAMPLE and a.DROP then
     return self:error("give at most one of SAMPLE and DROP")
   end
-  self.chance = a.SAMPLE or a.DROP and 1 - a.DROP or a.P
-  if not probability(self.chance) then
+  local wanted = a.SAMPLE or a.DROP and 1 - a.DROP or a.P
+  if not probability(wanted) then
     return self:error("sampling probability must be between 0 and 1")
   end
-  self.active, self.count = a.ACTIVE, 0
+  self.chance, self.active, self.count = wanted, a.ACTIVE, self.count or 0
 end
 
 function RandomSample:process(p)
@@ -73,6 +74,7 @@ end
 
 local RandomBitErrors = element.define{
   name = "RandomBitErrors", summary = "changes bits of packets with a probability",
+  live = true,
   ports = "1/1", drops = {"nothing left"},
   arguments = {
     {"P", "real", required = true},
@@ -91,11 +93,11 @@ local KINDS = {FLIP = "flip", CLEAR = "clear", SET = "set"}
 
 function RandomBitErrors:configure(a)
   if not probability(a.P) then return self:error("P: must be between 0 and 1") end
-  self.kind = KINDS[a.KIND:upper()]
-  if not self.kind then
+  local kind = KINDS[a.KIND:upper()]
+  if not kind then
     return self:error("bad KIND '%s'; should be 'FLIP', 'CLEAR', or 'SET'", a.KIND)
   end
-  self.chance, self.active = a.P, a.ACTIVE
+  self.kind, self.chance, self.active = kind, a.P, a.ACTIVE
 end
 
 local function change(byte, bit_number, kind)
@@ -128,6 +130,7 @@ end
 
 local RandomSeed = element.define{
   name = "RandomSeed", summary = "seeds what elements choose by chance", ports = "0/0",
+  live = true,
   arguments = {{"SEED", "unsigned"}}, phase = 20,
   handlers = {
     seed = {write = function (_, text)

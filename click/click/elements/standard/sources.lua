@@ -21,18 +21,21 @@ local DEFAULT_DATA = ([[
 local Source = {}
 
 -- Prepare the packets' bytes: `data`, repeated or cut to `length` if that isn't -1.
+-- True, unless they are too many.
 function Source:set_bytes(data, length)
-  self.data, self.length = data, length
-  local text = data
   if math.max(length, #data) > packet.max_payload then
     self:error("packets have at most %d bytes", packet.max_payload)
-    text = ""
-  elseif length >= 0 then
+    return false
+  end
+  self.data, self.length = data, length
+  local text = data
+  if length >= 0 then
     if #data == 0 then data = "\0" end
     text = data:rep(math.ceil(length / #data)):sub(1, length)
   end
   self.bytes, self.size = ffi.new("uint8_t[?]", #text + 1), #text
   ffi.copy(self.bytes, text, #text)
+  return true
 end
 
 local from_pointer, clear = packet.from_pointer, note.clear
@@ -46,12 +49,14 @@ function Source:make()
   return p
 end
 
--- Find what is to be called at the end.
+-- Find what is to be called at the end. True, unless that is two things.
 function Source:prepare_end(call, stop)
   if call and stop then
-    return self:error("END_CALL and STOP are mutually exclusive")
+    self:error("END_CALL and STOP are mutually exclusive")
+    return false
   end
   self.end_call = call or stop and "stop"
+  return true
 end
 
 function Source:initialize_end()
@@ -72,6 +77,13 @@ local function restart(self)
   if not (self.active and (self.limit < 0 or self.count < self.limit)) then return end
   if self:is_pushing() then self:schedule()
   elseif self.signal then self.signal:set(true) end
+end
+
+-- It was configured again while it runs.
+function Source:reconfigured()
+  self.at_end = nil
+  self:initialize_end()
+  restart(self)
 end
 
 local function remake(self) self:set_bytes(self.data, self.length) end
@@ -104,6 +116,7 @@ end
 
 local InfiniteSource = define{
   name = "InfiniteSource", summary = "makes packets whenever it is scheduled",
+  live = true,
   division = "none", undivided = "it makes packets itself, in one row",
   notifies = "empty", task_can_wait = true,
   arguments = {
@@ -126,10 +139,10 @@ local InfiniteSource = define{
 
 function InfiniteSource:configure(a)
   if a.BURST < 1 then return self:error("burst size must be >= 1") end
-  self.limit, self.burst, self.active, self.count = a.LIMIT, a.BURST, a.ACTIVE, 0
-  self.timestamp = a.TIMESTAMP
-  self:set_bytes(a.DATA, a.DATASIZE or a.LENGTH)
-  self:prepare_end(a.END_CALL, a.STOP)
+  if not self:set_bytes(a.DATA, a.DATASIZE or a.LENGTH)
+    or not self:prepare_end(a.END_CALL, a.STOP) then return end
+  self.limit, self.burst, self.active = a.LIMIT, a.BURST, a.ACTIVE
+  self.count, self.timestamp = self.count or 0, a.TIMESTAMP
 end
 
 function InfiniteSource:initialize()
@@ -185,6 +198,7 @@ end
 
 local RatedSource = define{
   name = "RatedSource", summary = "makes packets at a rate", task_can_wait = true,
+  live = true,
   division = "none", undivided = "it makes packets itself, in one row",
   arguments = {
     {"DATA", "data", default = DEFAULT_DATA},
@@ -202,15 +216,15 @@ local RatedSource = define{
 }
 
 function RatedSource:configure(a)
-  self.limit, self.active, self.count = a.LIMIT, a.ACTIVE, 0
+  if not self:set_bytes(a.DATA, a.DATASIZE or a.LENGTH)
+    or not self:prepare_end(a.END_CALL, a.STOP) then return end
+  self.limit, self.active, self.count = a.LIMIT, a.ACTIVE, self.count or 0
   self.timestamp, self.rate, self.burst = true, a.RATE, MOST_AT_ONCE
-  self:set_bytes(a.DATA, a.DATASIZE or a.LENGTH)
   if a.BANDWIDTH and a.BANDWIDTH > 0 then
     local rate = a.BANDWIDTH / math.max(1, self.size)
     self.rate = rate >= 1 and math.floor(rate) or rate -- less than 1 isn't 0
   end
   self.bucket = token_bucket.new(self.rate, burst_for(self.rate))
-  self:prepare_end(a.END_CALL, a.STOP)
 end
 
 function RatedSource:initialize()

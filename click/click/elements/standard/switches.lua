@@ -15,7 +15,7 @@ end
 
 local Switch = element.define{
   name = "Switch", summary = "sends packets to an output that can be changed",
-  division = "any",
+  division = "any", live = true,
   ports = "1/-", processing = "h/h", drops = {"switched off"},
   arguments = {{"OUTPUT", "int", default = 0}},
 }
@@ -45,7 +45,8 @@ Switch.handlers.switch = {read = read_switch, write = write_switch}
 Switch.handlers.config = {read = read_switch}
 
 local StaticSwitch = element.define{
-  name = "StaticSwitch", extends = Switch, summary = "sends packets to one output",
+  name = "StaticSwitch", extends = Switch, live = false,
+  summary = "sends packets to one output",
   arguments = {{"OUTPUT", "int", required = true}},
   handlers = {switch = {hidden = true}, config = {read = function (self)
     return self.config
@@ -56,6 +57,7 @@ function StaticSwitch:configure(a) self.output_number = output_of(self, a.OUTPUT
 
 local InputSwitch = element.define{
   name = "InputSwitch", summary = "passes packets of the input that is set",
+  live = true,
   ports = "-/1", processing = "h/h", drops = {"other input"},
   arguments = {{"INPUT", "int", default = 0}},
 }

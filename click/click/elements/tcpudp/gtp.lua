@@ -16,7 +16,7 @@ local AGGREGATE = note.AGGREGATE
 
 local GTPEncap = element.define{
   name = "GTPEncap", summary = "encapsulates packets in GTP headers",
-  division = "any",
+  division = "any", live = true,
   arguments = {{"TEID", "unsigned", required = true}}, drops = {"too long"},
 }
 
@@ -37,7 +37,7 @@ end
 
 local GTPDecap = element.define{
   name = "GTPDecap", summary = "removes GTP headers", drops = {"too short"},
-  division = "any",
+  division = "any", live = true,
 }
 
 function GTPDecap.process(_, p)

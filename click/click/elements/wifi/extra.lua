@@ -172,6 +172,7 @@ end
 
 local WifiSeq = element.define{
   name = "WifiSeq", summary = "numbers wireless frames", ports = "1/-",
+  live = true,
   division = "none", undivided = "packets are numbered in one row",
   reads = {"WIFI_EXTRA"},
   arguments = {

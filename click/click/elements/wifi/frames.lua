@@ -41,6 +41,7 @@ end
 
 local WifiEncap = element.define{
   name = "WifiEncap", summary = "turns Ethernet frames into those of wireless networks",
+  live = true,
   arguments = {
     {"MODE", "unsigned", required = true, max = MODES - 1},
     {"BSSID", "eth", default = ("\0"):rep(ADDRESS)},
@@ -84,6 +85,7 @@ end
 
 local WifiDecap = element.define{
   name = "WifiDecap", summary = "turns wireless networks' frames into Ethernet frames",
+  live = true,
   arguments = {
     {"DEBUG", "bool", default = false, keyword = true},
     {"STRICT", "bool", default = false, keyword = true},

@@ -29,6 +29,7 @@ local EXTRA_TX, EXTRA_FAILED, EXTRA_BAD = 1, 2, 8
 
 local RadiotapDecap = element.define{
   name = "RadiotapDecap", summary = "takes radiotap headers off, notes what they say",
+  live = true,
   arguments = {{"DEBUG", "bool", default = false, keyword = true}}, reads = {},
   handlers = {debug = element.data("debug", "bool")},
 }
