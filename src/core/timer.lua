@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Timers on a wheel of 1 ms ticks. Nothing here looks at the clock except run, so tests
--- can set `ticks` and drive time with run_to_time.
+-- Timers on a wheel of 1 ms ticks. Where time is the clock's, which run() reads, a
+-- timer counts from when it is activated, however long ago the last run was (Snabb's
+-- counts from that run, and so goes off early). Tests set `ticks` and drive time with
+-- run_to_time: there the clock isn't looked at.
 
 local clock = require("core.lib.clock")
 local ceil, floor = math.ceil, math.floor
@@ -13,6 +15,16 @@ timer.ticks = false
 timer.ns_per_tick = 1e6
 --- Tick -> array of the timers due then.
 timer.timers = {}
+
+local from_clock -- timer.ticks, if the clock has said so
+
+-- The tick from which a timer counts that is activated now.
+local function present()
+  if timer.ticks and timer.ticks ~= from_clock then return timer.ticks end
+  local now = floor(clock.nanoseconds() / timer.ns_per_tick)
+  if not timer.ticks then timer.ticks, from_clock = now, now end
+  return math.max(timer.ticks, now)
+end
 
 --- A timer called `name`, not yet active, that will call fn(timer) `nanos` nanoseconds
 --- after it is activated, and again each time that passes if `mode` is "repeating".
@@ -32,14 +44,15 @@ local function put(t)
   end
 end
 
+local function activate(t, from)
+  t.next_tick = from + t.ticks
+  put(t)
+end
+
 --- Start the timer `t`, which must not be active.
 function timer.activate(t)
   if t.next_tick then error(("timer '%s' is active already"):format(t.name), 2) end
-  if not timer.ticks then
-    timer.ticks = floor(clock.nanoseconds() / timer.ns_per_tick)
-  end
-  t.next_tick = timer.ticks + t.ticks
-  put(t)
+  activate(t, present())
 end
 
 --- Stop the timer `t`; true if it was active. It isn't called any more, even if it is
@@ -67,7 +80,7 @@ local function call_timers(due, tick)
     if t.next_tick == tick then
       t.next_tick, t.repeats = nil, t.repeating or nil
       t.fn(t)
-      if t.repeats and not t.next_tick then timer.activate(t) end
+      if t.repeats and not t.next_tick then activate(t, tick) end -- in its rhythm
       t.repeats = nil
     end
   end
@@ -85,11 +98,10 @@ local function put_off(tick)
   end
 end
 
---- Call, in order, the timers that are due up to the time `ns` (nanoseconds).
-function timer.run_to_time(ns)
+local function run_to(ns, is_clock)
   local last = floor(tonumber(ns) / timer.ns_per_tick)
   for tick = timer.ticks or last, last do
-    timer.ticks = tick
+    timer.ticks, from_clock = tick, is_clock and tick or nil
     local due = timer.timers[tick]
     if due then
       timer.timers[tick] = nil
@@ -98,6 +110,9 @@ function timer.run_to_time(ns)
     end
   end
 end
+
+--- Call, in order, the timers that are due up to the time `ns` (nanoseconds).
+function timer.run_to_time(ns) run_to(ns, false) end
 
 --- Seconds from the last run to when the next timer is due; `most` if that is later.
 function timer.due_within(most)
@@ -111,7 +126,7 @@ end
 
 --- Call the timers that are due now.
 function timer.run()
-  if timer.ticks then timer.run_to_time(clock.nanoseconds()) end
+  if timer.ticks then run_to(clock.nanoseconds(), true) end
 end
 
 return require("core.lib.arguments").guard(timer, "timer", {

@@ -131,6 +131,38 @@ describe("core.timer", function()
     assert.equal(1, timer.due_within(1))
   end)
 
+  it("never calls one early, however long ago the last run was", function()
+    local ns = 1e15
+    local nanoseconds = clock.nanoseconds
+    finally(function() clock.nanoseconds = nanoseconds end)
+    clock.nanoseconds = function() return ns end
+    local function run_at(ms)
+      ns = 1e15 + ms * MS
+      timer.run()
+    end
+    timer.ticks = false
+    start("first", 1000)
+    run_at(0)
+    ns = ns + 500 * MS -- a long breath
+    start("late", 300, "once", function(t)
+      record(t)
+      ns = ns + 100 * MS -- it takes long, too
+      start("after", 50)
+    end)
+    start("often", 200, "repeating")
+    run_at(799)
+    assert.same({"often1000000700"}, calls)
+    run_at(800)
+    run_at(949)
+    run_at(950)
+    assert.same({"often1000000700", "late1000000800", "often1000000900",
+      "after1000000950"}, calls)
+    run_at(1000)
+    run_at(1300) -- twice, in its rhythm
+    assert.same({"first1000001000", "often1000001100", "often1000001300"},
+      {unpack(calls, 5)})
+  end)
+
   it("starts from the clock by itself", function()
     timer.ticks = false
     timer.run()
