@@ -296,7 +296,7 @@ class ReplicaSoak:
                   if path.name.startswith(".") and path.name not in (".hints", ".holder")]
         assert not [name for name in hidden if not name.startswith(".taken")], hidden
         pids = [side.current["replica"].pid for side in self.sides]
-        return {"descriptors": max(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids),
+        return {"cpus": 1, "descriptors": max(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids),
                 "MB": max(resident(pid) for pid in pids)}
 
     def repeated(self, before):

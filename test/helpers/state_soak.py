@@ -247,7 +247,8 @@ class Soak:
         checked = self.run("keep", "check", NAME)
         assert checked.returncode == 0, checked.stdout + checked.stderr
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
-        return {"descriptors": len(os.listdir(f"/proc/{pid}/fd")),
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return {"cpus": 2 if b"--cpus" in words else 1, "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
                 "MB": int(re.search(r"VmRSS:\s+(\d+)", status)[1]) >> 10}
 
     def left(self, pid):
