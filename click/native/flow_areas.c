@@ -152,6 +152,25 @@ uint32_t pg_flow_areas_restore(void *areas, const void *record, int64_t now)
   return KEEP_USED;
 }
 
+/* A record that comes behind others of its list is the oldest of it: so the last goes
+ * first. */
+void pg_flow_areas_take(struct click_areas *areas, const struct flow_table *from,
+                        int64_t now, uint64_t *outcomes)
+{
+  const struct flow_records *r = &from->records;
+  for (uint32_t i = 0; !from->lists && (i = pg_flow_table_next(from, i));)
+    outcomes[pg_flow_areas_restore(areas, flow_record(r, i), now)]++;
+  for (uint32_t list = 0; list < from->lists; list++)
+    for (uint32_t i = from->list[list].newest; i; i = flow_age_of(r, i)->older)
+      outcomes[pg_flow_areas_restore(areas, flow_record(r, i), now)]++;
+}
+
+void pg_flow_areas_see_all(struct click_areas *areas, const struct flow_table *from)
+{
+  for (uint32_t i = 0; (i = pg_flow_table_next(from, i));)
+    pg_flow_areas_see(areas, flow_record(&from->records, i));
+}
+
 bool pg_flow_areas_is_own(void *areas, const void *record)
 {
   const struct click_areas *all = areas;

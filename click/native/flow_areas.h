@@ -72,6 +72,12 @@ void pg_flow_areas_see(void *areas, const void *record);
 /* Go on with the flow of a record: a keep_restore. */
 uint32_t pg_flow_areas_restore(void *areas, const void *record, int64_t now);
 
+/* Go on with all flows of another table: `outcomes`, one for each enum click_areas_outcome
+ * and keep_outcome, count what became of them. Ports are theirs once see_all() was called. */
+void pg_flow_areas_take(struct click_areas *areas, const struct flow_table *from,
+                        int64_t now, uint64_t *outcomes);
+void pg_flow_areas_see_all(struct click_areas *areas, const struct flow_table *from);
+
 /* Does the record's flow come to this copy? A keep_own. */
 bool pg_flow_areas_is_own(void *areas, const void *record);
 

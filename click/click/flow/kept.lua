@@ -13,6 +13,8 @@
 
 local C = require("click.flow.areas")
 local ffi = require("ffi")
+local going_on = require("net.keep.going_on")
+local log = require("core.lib.log")
 local tables = require("net.keep.tables")
 
 local MORE = {
@@ -21,6 +23,7 @@ local MORE = {
   [C.AREAS_PORT] = "whose port another one has",
   [C.AREAS_COPY] = "whose answers come to another CPU",
 }
+local OUTCOMES = 16 -- more than there are
 local LAYOUT = "click_flow_head 1" -- another number with each change
 
 local function area_text(area)
@@ -80,8 +83,10 @@ local function context_of(self, reasons, notes)
   return all, list
 end
 
+local kept = {}
+
 --- The item for net.keep of the manager; nil: it keeps nothing.
-return function (self)
+function kept.item(self)
   local flows, areas = self.table, self.areas
   if not flows or self.class.own_state then return nil end
   local restore = tables.in_c(flows, C.pg_flow_areas_restore, nil, MORE)
@@ -98,3 +103,55 @@ return function (self)
   function item.done() tell(areas, "kept_done") end
   return item
 end
+
+-- Outcomes by reasons, as a sentence has them; and how many flows aren't used.
+local function unused(outcomes, reasons)
+  local list, n = {}, 0
+  for i = 1, OUTCOMES - 1 do
+    local count = tonumber(outcomes[i])
+    if count > 0 then
+      list[#list + 1], n = ("%d %s"):format(count, reasons[i] or "unused"), n + count
+    end
+  end
+  return table.concat(list, ", "), n
+end
+
+--- Go on with the flows of `old`, which this manager takes the place of (hotconfig): as
+--- with those of a former process, from its memory. It takes as long as the
+--- additions, before packets pass.
+function kept.take(self, old)
+  local item = kept.item(self)
+  if not (item and old.table) then return end
+  local from, to = old.table.table, self.table.table
+  local areas, anchor = item.restore.context(notes_of(old.areas))
+  if from.records.size ~= to.records.size or from.records.age_at ~= to.records.age_at
+  then
+    areas.refused = C.AREAS_OTHERS
+  end
+  local outcomes = ffi.new("uint64_t[?]", OUTCOMES)
+  if item.see then
+    C.pg_flow_areas_see_all(areas, from)
+    item.seen()
+  end
+  C.pg_flow_areas_take(areas, from, item.now(), outcomes)
+  item.done()
+  old.is_over = true
+  outcomes[C.KEEP_OLD] = 0 -- their time is over in any case
+  local why, n = unused(outcomes, item.restore.reasons)
+  local used = tonumber(outcomes[0])
+  if n > 0 then
+    log.info("%s goes on with %d of %d flows; not used: %s", self.name, used, used + n,
+      why)
+  end
+  return anchor
+end
+
+--- The router of the manager is closed, and another manager has its flows: give its
+--- memory and files back, unless net.keep still goes on with a former process's.
+function kept.let_go(self)
+  if not rawget(self, "is_over") or going_on.is_at_work() then return end
+  self.table:close()
+  self.table = nil
+end
+
+return kept

@@ -127,7 +127,10 @@ function Manager:sweep(most)
 end
 
 --- For net.keep: the flows, and what elements behind keep of them.
-Manager.kept_state = kept
+Manager.kept_state = kept.item
+
+--- Go on with the flows of the manager whose place this one takes.
+Manager.take_state, Manager.let_go = kept.take, kept.let_go
 
 --- End the flow of that number: elements are told, and the class's own_ended(number).
 function Manager:end_flow(number)

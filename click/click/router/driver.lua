@@ -232,6 +232,9 @@ function Router:begin()
     old:close()
   end
   kept.begin(self)
+  for _, e in ipairs(old and old.order or {}) do
+    if e.let_go then e:let_go() end
+  end
 end
 
 jit.off(Router.begin) -- what runs once isn't worth it, and packets wait

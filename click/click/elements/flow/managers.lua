@@ -106,6 +106,7 @@ end
 
 --- Nothing says of a kept flow which bucket it counts in.
 function FlowIPManagerBucket:kept_state() end -- luacheck: no unused args
+function FlowIPManagerBucket:take_state() end -- luacheck: no unused args
 
 FlowIPManagerBucket.handlers.count = {read = function (self)
   local list = {}
