@@ -19,7 +19,9 @@ end
 -- What they take; the others look themselves.
 local TAKE = {
   setRate = "number", setRateMpps = "number, number?", setDelay = "number",
-  sendWithDelay = "buffers, any?, number?", recvWithTimestamps = "buffers, number?",
+  sendWithDelay = "buffers, any?, number?",
+  sendWithDelayLoss = "buffers, any?, number?, number?",
+  recvWithTimestamps = "buffers, number?",
   sendWithTimestamp = "buffers, number?", getSoftwareTxTimestamp = "number?",
   getSoftwareRxTimestamp = "number?", getTimestamp = "number?, any?",
   getTxTimestamp = "table, number?",

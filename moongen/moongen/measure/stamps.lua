@@ -146,6 +146,11 @@ function M.buffer:getTimestamp()
   return self.timestamp ~= 0 and nanoseconds(self.timestamp) or nil
 end
 
+M.buffer.getHardwareTimestamp = M.buffer.getTimestamp
+
+--- The same, as the time stamp counter's value; 0 if there is none.
+function M.buffer:getSoftwareTimestamp() return tonumber(self.timestamp) end
+
 --- What sendWithTimestamp wrote into it.
 function M.buffer:getSoftwareTxTimestamp(offset) return note_in(self, offset)[0] end
 

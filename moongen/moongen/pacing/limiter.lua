@@ -3,6 +3,7 @@
 -- paces in the thread that sends through it, and so needs no CPU of its own.
 
 local arguments = require("moongen.arguments")
+local clock = require("moongen.clock")
 local pacer = require("moongen.pacing.pacer")
 local rates = require("moongen.pacing.rates")
 local log = require("moongen.log")
@@ -46,6 +47,9 @@ function M.new(self, queue, mode, delay)
   set[mode](p, delay, rates.link_speed(queue))
   return setmetatable({mode = mode, delay = delay, queue = queue, pacer = p}, Limiter)
 end
+
+--- The time stamp counter (a uint64_t).
+function M.get_tsc_cycles() return clock.cycles() end
 
 --- Send all buffers of the array at the limiter's times.
 function Limiter:send(bufs) return self:sendN(bufs, bufs.size) end

@@ -3,6 +3,7 @@
 -- else paced in software. These are methods of queues and devices.
 
 local ffi = require("ffi")
+local lossy = require("moongen.pacing.lossy")
 local pacer = require("moongen.pacing.pacer")
 local log = require("moongen.log")
 local C = require("core.declare")("native/moongen.h")
@@ -110,6 +111,9 @@ function M.queue:sendWithDelay(bufs, _, n)
   if p.times.pattern ~= C.PG_DELAY then pacer.delay(p, M.link_speed(self)) end
   return self:sendThrough(p, bufs, n)
 end
+
+--- The same, and lose each with a probability (moongen.pacing.lossy).
+M.queue.sendWithDelayLoss = lossy.send
 
 --- Send with at most `mbit` Mbit/s (0: no limit) on all queues together, whichever are
 --- used. The queues' own rates hold, too.

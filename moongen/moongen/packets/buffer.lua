@@ -37,7 +37,7 @@ end
 
 local function bad_size(p, size)
   error(("this buffer holds 0 to %d bytes, not %s"):format(p.buf_len - p.data_off,
-    tostring(size)), 3)
+    tostring(size)), 4)
 end
 
 --- Make the packet `size` bytes long; bytes new in it are what they were.
@@ -50,17 +50,34 @@ end
 --- Make the packet the bytes of the string, no more and no less.
 function methods.setRawPacket(p, bytes)
   if type(bytes) ~= "string" then
-    error(("setRawPacket takes a string, not a %s"):format(type(bytes)), 2)
+    error(("setRawPacket takes a string, not a %s"):format(type(bytes)), 3)
   end
   if #bytes > p.buf_len - p.data_off then bad_size(p, #bytes) end
   p.pkt_len, p.data_len = #bytes, #bytes
   ffi.copy(p.buf_addr + p.data_off, bytes, #bytes)
 end
 
+-- The packet without `bytes` bytes, whose start moves by `offset`.
+local function shorten(p, bytes, offset)
+  if not (bytes >= 0 and bytes <= p.data_len) then
+    error(("this packet has 0 to %d bytes to remove, not %s"):format(p.data_len,
+      tostring(bytes)), 4)
+  end
+  p.data_off = p.data_off + offset
+  p.pkt_len = p.data_len - bytes
+  p.data_len = p.pkt_len
+end
+
+--- Take bytes off the packet's start.
+function methods.removeFirst(p, bytes) shorten(p, bytes, bytes) end
+
+--- Take bytes off its end.
+function methods.removeLast(p, bytes) shorten(p, bytes, 0) end
+
 --- Give the buffer back to its pool.
 function methods.free(p)
   if C.mg_free_one(p) < 0 then
-    error("a buffer is freed that was sent or freed already", 2)
+    error("a buffer is freed that was sent or freed already", 3)
   end
 end
 
@@ -95,7 +112,7 @@ function methods.dump(p, bytes, stream, colored, wireshark)
   end
   bytes = bytes or p.data_len
   if type(bytes) ~= "number" then
-    error(("dump takes a number of bytes, not '%s'"):format(tostring(bytes)), 2)
+    error(("dump takes a number of bytes, not '%s'"):format(tostring(bytes)), 3)
   end
   methods.get(p):dump(math.min(bytes, p.buf_len - p.data_off), stream, colored,
     wireshark)
@@ -107,6 +124,7 @@ function packet.properties.pkt(p) return p end
 offload.add_to(methods)
 arguments.methods(methods, "a buffer", ffi.typeof("struct packet"), {
   getData = "", getBytes = "", getSize = "", setSize = "number", setRawPacket = "any",
+  removeFirst = "number", removeLast = "number",
   free = "", getVlan = "", get = "", dump = "any?, any?, any?, any?",
   setVlan = "number, number?, number?", offloadIPChecksum = "any?, number?, number?",
   offloadUdpChecksum = "any?, number?, number?",

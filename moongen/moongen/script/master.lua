@@ -11,11 +11,13 @@ local examination = require("core.watch.examination")
 local exits = require("moongen.tasks.exits")
 local failure = require("core.failure")
 local leaks = require("moongen.memory.leaks")
+local losses = require("moongen.devices.losses")
 local main = require("core.main")
 local open_files = require("moongen.tasks.open_files")
 local paths = require("moongen.script.paths")
 local pools = require("moongen.memory.pools")
 local ports = require("moongen.devices.ports")
+local sized_rings = require("moongen.tasks.sized_rings")
 local state = require("moongen.script.state")
 local tasks = require("moongen.tasks.tasks")
 local tender = require("moongen.watch.tender")
@@ -139,6 +141,7 @@ function master.run(script, words)
   package.loaded["core.engine.account"] = nil -- that of an engine, which isn't used
   status = math.max(status, status_with(ports.close_all(stuck)),
     status_with(not stuck and checked.rest(pools.all()) or nil))
+  if not stuck then losses.tell(sized_rings.losses()) end
   if not stuck and status == 0 then leaks.tell() end
   if stuck then
     if examined and status == 0 then

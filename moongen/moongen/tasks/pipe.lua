@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- libmoon's module `pipe`: slow pipes take any values, fast pipes pointers, packet
--- rings packets.
+-- rings packets (as many as they have places, or so many packets or bytes).
 
 local arguments = require("moongen.arguments")
 local ffi = require("ffi")
@@ -11,6 +11,7 @@ local locks = require("moongen.locks")
 local integer = require("moongen.integer")
 local queue = require("moongen.tasks.pointer_queue")
 local serialize = require("moongen.tasks.serialize")
+local sized_rings = require("moongen.tasks.sized_rings")
 
 local pipe = {}
 
@@ -198,6 +199,66 @@ function PacketRing:empty() return self:count() == 0 end
 function PacketRing:full() return self:freeCount() == 0 end
 function PacketRing:free() C.pg_packet_ring_free(self.ring) end
 
+-- The `n` buffers of the array (default: as many as it has) that can be meant.
+local function how_many(name, bufs, n)
+  if not ffi.istype("struct mg_buffers", bufs) then
+    arguments.refuse(name, 2, bufs, "an array of buffers (mem:bufArray())", 4)
+  end
+  return math.max(math.min(tonumber(n) or bufs.size, bufs.maxSize), 0)
+end
+
+-- Rings of a size in packets or bytes (sized_rings): newPktsizedRing, newBytesizedRing
+-- and what is called with them.
+
+local SizedRing = ffi.typeof("struct mg_sized_ring *")
+
+-- The ring that is meant: scripts pass an object's `ring`, or the object.
+local function sized(name, ring)
+  if type(ring) == "table" then ring = ring.ring end
+  if not ffi.istype(SizedRing, ring) then
+    arguments.refuse(name, 1, ring, "a ring (`ring` of what pipe made)", 4)
+  end
+  return ring
+end
+
+local function add_sized(word, field, of_bytes)
+  local Ring = class(field, "ring", "struct mg_sized_ring *")
+  pipe[field] = Ring
+  pipe["new" .. word .. "Ring"] = function (first, capacity, socket)
+    if type(first) == "number" then capacity, socket = first, capacity end
+    return setmetatable({ring = sized_rings.new("new" .. word .. "Ring", capacity,
+      of_bytes, socket)}, Ring)
+  end
+  pipe["new" .. word .. "RingFromRing"] = function (first, ring)
+    return setmetatable({ring = ring or first}, Ring)
+  end
+
+  -- Send what there is room for. The rest is lost.
+  function Ring:send(bufs) return sized_rings.put(self.ring, bufs, bufs.size) > 0 end
+  function Ring:sendN(bufs, n)
+    return sized_rings.put(self.ring, bufs, how_many("sendN", bufs, n)) > 0
+  end
+  function Ring:recv(bufs) return sized_rings.take(self.ring, bufs, bufs.size) end
+  arguments.methods(Ring, "a packet ring", "ring", {send = "buffers",
+    sendN = "buffers, number", recv = "buffers"})
+
+  local to, from = "sendTo" .. word .. "Ring", "recvFrom" .. word .. "Ring"
+  pipe[to] = function (_, ring, bufs, n)
+    return sized_rings.put(sized(to, ring), bufs, how_many(to, bufs, n))
+  end
+  pipe[from] = function (_, ring, bufs, n)
+    return sized_rings.take(sized(from, ring), bufs, how_many(from, bufs, n))
+  end
+  local count_of, capacity_of = "count" .. word .. "Ring", "capacity" .. word .. "Ring"
+  pipe[count_of] = function (_, ring)
+    return C.pg_packet_ring_count(sized(count_of, ring).packets)
+  end
+  pipe[capacity_of] = function (_, ring) return sized(capacity_of, ring).capacity end
+end
+
+add_sized("Pktsized", "pktsizedRing", false)
+add_sized("Bytesized", "bytesizedRing", true)
+
 arguments.methods(SlowPipe, "a pipe", "pipe", {tryRecv = "number?", recv = "",
   count = "", empty = "", delete = ""})
 arguments.methods(FastPipe, "a pipe", "pipe", {send = "pointer", trySend = "pointer",
@@ -209,11 +270,19 @@ arguments.methods(PacketRing, "a packet ring", "ring", {send = "buffers",
 -- What scripts call for objects that came to them in others. --------------------------
 
 function pipe.sendToPacketRing(_, ring, bufs, n)
-  if not ffi.istype("struct mg_buffers", bufs) then
-    arguments.refuse("sendToPacketRing", 2, bufs,
-      "an array of buffers (mem:bufArray())")
-  end
-  return put(ring, bufs, n or bufs.size)
+  return put(ring, bufs, how_many("sendToPacketRing", bufs, n))
+end
+
+--- Receive up to `n` packets: how many.
+function pipe.recvFromPacketRing(_, ring, bufs, n)
+  return take(ring, bufs, how_many("recvFromPacketRing", bufs, n))
+end
+
+function pipe.countPacketRing(_, ring) return C.pg_packet_ring_count(ring) end
+
+--- Bytes that are in a ring of a size in bytes.
+function pipe.bytesusedBytesizedRing(_, ring)
+  return sized_rings.bytes(sized("bytesusedBytesizedRing", ring))
 end
 
 function pipe.sendToSlowPipe(_, slow, ...)
