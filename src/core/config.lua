@@ -139,10 +139,7 @@ local MOST_CPU = 1023
 --- isn't placed runs in the main thread. `options`: restart = true starts the worker's
 --- apps again when one of them has failed.
 function config.cpu(c, name, cpu, options)
-  if type(cpu) ~= "number" or cpu < 0 or cpu > MOST_CPU or cpu % 1 ~= 0 then
-    failure.usage("app '%s': a CPU is a whole number from 0 to %d, not '%s'",
-      tostring(name), MOST_CPU, tostring(cpu))
-  end
+  arguments.whole(("app '%s': a CPU"):format(tostring(name)), cpu, 0, MOST_CPU)
   for key in pairs(options or {}) do
     if key ~= "restart" then
       failure.usage("app '%s': config.cpu has no option '%s'; it takes restart", name,

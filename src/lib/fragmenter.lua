@@ -2,9 +2,9 @@
 -- What the Fragmenter apps of IPv4 and IPv6 share: the MTU, identifications, counters
 -- of what is cut, and how its parts are sent.
 
+local arguments = require("core.lib.arguments")
 local counter = require("core.counter")
 local cut = require("net.fragment.cut")
-local failure = require("core.failure")
 local link = require("core.link")
 local rate_alarm = require("lib.rate_alarm")
 
@@ -28,12 +28,10 @@ end
 --- Give the app `o` of `module`, whose arguments have been read, what it sends with.
 --- `version` is "ipv4" or "ipv6", `least` the least MTU, `last_id` the greatest id.
 function fragmenter.prepare(o, module, version, least, last_id)
-  local mtu, ip = tonumber(o.mtu), version:gsub("ip", "IP")
-  if not mtu or mtu % 1 ~= 0 or mtu < least or mtu > MOST_MTU then
-    failure.usage("the Fragmenter's mtu must be a whole number from %d to %d, not '%s'",
-      least, MOST_MTU, tostring(o.mtu))
-  end
-  o.mtu, o.rest = mtu, cut.room()
+  local ip = version:gsub("ip", "IP")
+  o.mtu = arguments.whole("the Fragmenter's mtu", tonumber(o.mtu) or o.mtu, least,
+    MOST_MTU)
+  o.rest = cut.room()
   o.next_fragment_id = module.deterministic_first_fragment_id
     or math.random(0, last_id)
   o.out_name = "out-" .. version .. "-frag"

@@ -3,9 +3,11 @@
 -- (RFC 8159): an L2TPv3 header with session and cookie right behind IPv6's.
 
 local ffi = require("ffi")
+local arguments = require("core.lib.arguments")
 local counter = require("core.counter")
 local ethernet = require("lib.protocol.ethernet")
 local failure = require("core.failure")
+local from_hex = require("net.wire.bytes").from_hex
 local ipv6 = require("lib.protocol.ipv6")
 local lib = require("core.lib")
 local link = require("core.link")
@@ -48,18 +50,11 @@ local function put_cookie(memory, name, digits)
     failure.usage("the tunnel's %s must be 8 bytes as hexadecimal digits, not '%s'",
       name, tostring(digits))
   end
-  local bytes = digits:gsub("%x%x", function (d)
-    return string.char(tonumber(d, 16))
-  end)
-  ffi.copy(memory, bytes, #bytes)
+  ffi.copy(memory, from_hex(digits), 8)
 end
 
 local function whole_number(name, value, most)
-  if type(value) ~= "number" or value % 1 ~= 0 or value < 0 or value > most then
-    failure.usage("the tunnel's %s must be a whole number from 0 to %d, not '%s'", name,
-      most, tostring(value))
-  end
-  return value
+  return arguments.whole("the tunnel's " .. name, value, 0, most)
 end
 
 -- The bytes before each frame.

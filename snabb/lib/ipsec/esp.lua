@@ -41,11 +41,7 @@ local CIPHERS = {["aes-gcm-16-icv"] = aes_gcm.aes_128_gcm,
 local function padding(multiple, size) return band(-size, multiple - 1) end
 
 local function whole(what, value, least, most)
-  if type(value) ~= "number" or value % 1 ~= 0 or value < least or value > most then
-    failure.usage("%s of ESP is a whole number from %d to %d, not '%s'", what, least,
-      most, tostring(value))
-  end
-  return value
+  return arguments.whole(what .. " of ESP", value, least, most)
 end
 
 local function new(class, conf)

@@ -4,7 +4,7 @@
 -- compiles well whatever burst it sees first. Without an output, an app frees its
 -- packets.
 
-local failure = require("core.failure")
+local arguments = require("core.lib.arguments")
 local link = require("core.link")
 local packet = require("core.packet")
 local send_copies = require("apps.basic.kept_copies")
@@ -19,12 +19,7 @@ local function class()
 end
 
 local function whole_number(app, what, value, least, most)
-  local n = tonumber(value)
-  if not n or n % 1 ~= 0 or n < least or n > most then
-    failure.usage("%s: %s must be a whole number from %d to %d, not '%s'", app, what,
-      least, most, tostring(value))
-  end
-  return n
+  return arguments.whole(app .. ": " .. what, tonumber(value) or value, least, most)
 end
 
 -- Source -------------------------------------------------------------------

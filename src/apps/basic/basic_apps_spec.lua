@@ -82,7 +82,7 @@ describe("Source", function ()
     for _, size in ipairs{-1, 10241, 1.5, "x", {}} do
       local ok, err = pcall(setup, basic.Source, size, {}, {})
       assert.is_false(ok)
-      assert.matches("^app 'app': Source: its packet size must be a whole number from "
+      assert.matches("^app 'app': Source: its packet size is a whole number from "
         .. "0 to 10240, not '", tostring(err))
     end
   end)
@@ -204,7 +204,7 @@ describe("Truncate", function ()
     for _, n in ipairs{-1, 10241, "x", 0.5} do
       local ok, err = pcall(setup, basic.Truncate, n, {}, {})
       assert.is_false(ok)
-      assert.matches("Truncate: its length must be a whole number", tostring(err))
+      assert.matches("Truncate: its length is a whole number", tostring(err))
     end
     local ok, err = pcall(setup, basic.Truncate, nil, {}, {})
     assert.is_false(ok)

@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local C = require("core.native")
+local arguments = require("core.lib.arguments")
 local failure = require("core.failure")
 
 local Memory = {}
@@ -25,27 +26,17 @@ local PAGES = {
     .. "(transparent hugepages)",
 }
 
-local function is_whole(value, min, max)
-  return type(value) == "number" and value % 1 == 0 and value >= min and value <= max
-end
-
 local function read(arg)
   if type(arg) ~= "table" then
     failure.usage("apps.load.memory takes a table with bytes and accesses")
   end
   local bytes, accesses = arg.bytes, arg.accesses or 1
   local pages, seed = arg.pages or SMALL, arg.seed or 1
-  if not is_whole(bytes, LEAST_BYTES, MOST_BYTES) then
-    failure.usage("apps.load.memory: bytes is a whole number from 1024 to %d, not '%s'",
-      MOST_BYTES, tostring(bytes))
-  elseif not is_whole(accesses, 0, MOST_ACCESSES) then
-    failure.usage("apps.load.memory: accesses is a whole number from 0 to %d, not '%s'",
-      MOST_ACCESSES, tostring(accesses))
-  elseif pages ~= SMALL and pages ~= HUGE then
+  arguments.whole("apps.load.memory: bytes", bytes, LEAST_BYTES, MOST_BYTES)
+  arguments.whole("apps.load.memory: accesses", accesses, 0, MOST_ACCESSES)
+  arguments.whole("apps.load.memory: seed", seed, 1, 2^31)
+  if pages ~= SMALL and pages ~= HUGE then
     failure.usage("apps.load.memory: pages is '4K' or '2M', not '%s'", tostring(pages))
-  elseif not is_whole(seed, 1, 2^31) then
-    failure.usage("apps.load.memory: seed is a whole number from 1 to 2^31, not '%s'",
-      tostring(seed))
   end
   return math.floor(bytes / ELEMENT_BYTES), accesses, pages == HUGE, seed
 end

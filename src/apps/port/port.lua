@@ -4,6 +4,7 @@
 
 local C = require("core.native")
 local absence = require("lib.port.absence")
+local arguments = require("core.lib.arguments")
 local check = require("lib.port.check")
 local claims = require("lib.port.claims")
 local failure = require("core.failure")
@@ -69,12 +70,7 @@ end
 -- Packets that one receive may bring, as the argument says.
 local function burst_of(arg)
   local burst = type(arg) == "table" and arg.burst or C.PORT_BURST
-  if type(burst) ~= "number" or burst < 1 or burst > C.PORT_BURST
-      or burst % 1 ~= 0 then
-    failure.usage("a Port's burst is a whole number from 1 to %d, not '%s'",
-      C.PORT_BURST, tostring(burst))
-  end
-  return burst
+  return arguments.whole("a Port's burst", burst, 1, C.PORT_BURST)
 end
 
 --- Check the argument before anything is opened; what the port would occupy, and what

@@ -6,6 +6,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("apps/vlan_switch/vlan_switch.h")
+local arguments = require("core.lib.arguments")
 local stack_address = require("lib.stack.address")
 local counter = require("core.counter")
 local engine = require("core.app")
@@ -67,18 +68,9 @@ local function check_port(port, seen)
   end
   seen[name] = true
   local vlan = port.vlan or 0
-  if type(vlan) ~= "number" or vlan % 1 ~= 0 or vlan < 0 or vlan > MOST_VLAN then
-    failure.usage("port '%s' of a VlanSwitch: a VLAN is a whole number from 0 to %d, "
-      .. "not '%s'", name, MOST_VLAN, tostring(vlan))
-  end
+  arguments.whole(("port '%s' of a VlanSwitch: a VLAN"):format(name), vlan, 0,
+    MOST_VLAN)
   return {name = name, vlan = vlan, mac = port.mac}
-end
-
-local function whole(what, value, most)
-  if type(value) ~= "number" or value % 1 ~= 0 or value < 1 or value > most then
-    failure.usage("a VlanSwitch's %s is a whole number from 1 to %d, not '%s'", what,
-      most, tostring(value))
-  end
 end
 
 -- The ports, by number: a list of {name =, vlan =, mac = or nil}.
@@ -86,8 +78,8 @@ local function ports_of(arg)
   if type(arg.ports) ~= "table" or #arg.ports > MOST_PORTS then
     failure.usage("a VlanSwitch's `ports` are a list of up to %d", MOST_PORTS)
   end
-  whole("timeout", arg.timeout, 1e6)
-  whole("addresses", arg.addresses, 2 ^ 24)
+  arguments.whole("a VlanSwitch's timeout", arg.timeout, 1, 1e6)
+  arguments.whole("a VlanSwitch's addresses", arg.addresses, 1, 2 ^ 24)
   local list, seen = {}, {[arg.trunk or false] = true}
   for i, port in ipairs(arg.ports) do list[i] = check_port(port, seen) end
   return list

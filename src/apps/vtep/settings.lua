@@ -4,6 +4,7 @@
 
 local bit = require("bit")
 local addresses = require("net.address.address")
+local arguments = require("core.lib.arguments")
 local config = require("core.config")
 local failure = require("core.failure")
 local shape = require("apps.vtep.shape")
@@ -35,14 +36,6 @@ local function host_address(text, what, family)
   return bytes, of
 end
 
-local function whole(value, low, high, what)
-  if type(value) ~= "number" or value % 1 ~= 0 or value < low or value > high then
-    failure.usage("%s is a whole number from %d to %d, not %s", what, low, high,
-      shown(value))
-  end
-  return value
-end
-
 local function own_address(s, arg)
   local text, length = (arg.address or ""):match("^(.-)/(%d+)$")
   if not text then
@@ -50,7 +43,7 @@ local function own_address(s, arg)
       .. "network's prefix, such as 192.0.2.1/24", shown(arg.address))
   end
   s.address, s.family = host_address(text, "the tunnel's address")
-  s.prefix = whole(tonumber(length), 1, BITS[s.family], "a prefix length")
+  s.prefix = arguments.whole("a prefix length", tonumber(length), 1, BITS[s.family])
 end
 
 --- Do the first `prefix` bits of two addresses agree?
@@ -78,8 +71,8 @@ local function networks(s, vnis)
   local by_vlan, by_vni = {}, {}
   for _, vni in ipairs(config.sorted_keys(vnis or {})) do
     local vlan = vnis[vni]
-    whole(vni, 0, 2^24 - 1, "a VNI")
-    whole(vlan, 0, 4094, ("the VLAN of VNI %d (0: untagged)"):format(vni))
+    arguments.whole("a VNI", vni, 0, 2^24 - 1)
+    arguments.whole(("the VLAN of VNI %d (0: untagged)"):format(vni), vlan, 0, 4094)
     if by_vlan[vlan] then
       failure.usage("VNIs %d and %d both have %s of the inner port", by_vlan[vlan], vni,
         vlan == 0 and "the untagged frames" or "VLAN " .. vlan)
@@ -128,9 +121,9 @@ local function simple_values(s, arg)
   for key, default in pairs(DEFAULTS) do
     s[key] = default
     if arg[key] ~= nil then s[key] = arg[key] end
-    if RANGES[key] then whole(s[key], RANGES[key][1], RANGES[key][2], key) end
+    if RANGES[key] then arguments.whole(key, s[key], unpack(RANGES[key])) end
   end
-  if s.dscp ~= "copy" then whole(s.dscp, 0, 63, "dscp (or \"copy\")") end
+  if s.dscp ~= "copy" then arguments.whole("dscp (or \"copy\")", s.dscp, 0, 63) end
 end
 
 --- The checked settings. `arg` is described in the README; `mac` must be in it.

@@ -5,6 +5,7 @@
 jit.off(true, true) -- what runs once isn't worth it, and packets would wait
 
 local C = require("core.native")
+local arguments = require("core.lib.arguments")
 local failure = require("core.failure")
 
 local contract = {}
@@ -73,10 +74,7 @@ end
 --- Check the fields of a running app that need not be its class's; raises a failure.
 function contract.check_app(_, app)
   local n = contract.is_per_packet(app) and app.at_once
-  if n and (type(n) ~= "number" or n < 1 or n > BURST or n % 1 ~= 0) then
-    failure.usage("at_once is a whole number from 1 to %d, not '%s'", BURST,
-      tostring(n))
-  end
+  if n then arguments.whole("at_once", n, 1, BURST) end
 end
 
 local function check_end(spec, name, direction, list, port)

@@ -138,6 +138,16 @@ function arguments.check(what, kind, value)
   if problem then failure.usage("%s", problem) end
 end
 
+--- The `value`, if it is a whole number from `least` to `most`; else a usage failure
+--- that begins with `what`.
+function arguments.whole(what, value, least, most)
+  if type(value) ~= "number" or value % 1 ~= 0 or value < least or value > most then
+    failure.usage("%s is a whole number from %.0f to %.0f, not %s", what, least, most,
+      type(value) == "string" and shown(value) or "'" .. tostring(value) .. "'")
+  end
+  return value
+end
+
 --- The value of that kind: of a text for a number, that.
 function arguments.value(kind, value)
   if type(value) ~= "string" or not NUMBERS[kind:match("^%a+")] then return value end

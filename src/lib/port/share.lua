@@ -2,6 +2,7 @@
 -- What copies of a program have of a port: a queue each; or each opens the port for
 -- itself, and receives what is for it alone, if its kind `divides` (README.md).
 
+local arguments = require("core.lib.arguments")
 local balancer = require("core.cpus.balancer")
 local failure = require("core.failure")
 local kinds = require("lib.port.kinds")
@@ -34,15 +35,8 @@ function share.kind(port, n, meets)
 end
 
 local function check_queue(port, queues, queue)
-  if type(queues) ~= "number" or queues < 1 or queues > MOST_QUEUES
-      or queues % 1 ~= 0 then
-    failure.usage("port '%s': queues is a whole number from 1 to %d, not '%s'",
-      port.text, MOST_QUEUES, tostring(queues))
-  end
-  if type(queue) ~= "number" or queue < 0 or queue >= queues or queue % 1 ~= 0 then
-    failure.usage("port '%s': queue is a whole number from 0 to %d, not '%s'",
-      port.text, queues - 1, tostring(queue))
-  end
+  arguments.whole(("port '%s': queues"):format(port.text), queues, 1, MOST_QUEUES)
+  arguments.whole(("port '%s': queue"):format(port.text), queue, 0, queues - 1)
 end
 
 --- Note in the parsed port that it is queue number `queue` (from 0) of so many; with

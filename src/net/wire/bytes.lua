@@ -51,4 +51,12 @@ function bytes.swap(p, q, n)
   copy(q, kept, n)
 end
 
+local function byte_of(digits) return string.char(tonumber(digits, 16)) end
+
+--- The bytes, a string, that pairs of hexadecimal digits stand for; white space is left
+--- out, and other characters stay.
+function bytes.from_hex(text)
+  return (text:gsub("%s", ""):gsub("%x%x", byte_of))
+end
+
 return bytes

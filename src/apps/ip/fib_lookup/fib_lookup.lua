@@ -52,11 +52,7 @@ end
 
 --- The same with the prefix as a number (0xc0000200) and its length.
 function FibLookup:add_number(address, length, next_hop)
-  if type(next_hop) ~= "number" or next_hop < 1 or next_hop >= 2 ^ 31
-      or next_hop % 1 ~= 0 then
-    failure.usage("a next hop is a whole number from 1 to %d, not '%s'", 2 ^ 31 - 1,
-      tostring(next_hop))
-  end
+  arguments.whole("a next hop", next_hop, 1, 2 ^ 31 - 1)
   if C.pg_fib_add(self.fib, address, length, next_hop) < 0 then
     failure.raise("%s", ffi.string(C.pg_error()))
   end
