@@ -6,9 +6,7 @@ local ffi = require("ffi")
 local checksum = require("lib.checksum")
 
 local function memory(hex)
-  local text = hex:gsub("%s", ""):gsub("%x%x", function (h)
-    return string.char(tonumber(h, 16))
-  end)
+  local text = require("net.wire.bytes").from_hex(hex)
   -- Allocated to the byte, so that a checker of memory sees what is read behind it.
   local buffer = ffi.new("uint8_t[?]", #text)
   ffi.copy(buffer, text, #text)

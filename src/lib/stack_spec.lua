@@ -12,9 +12,7 @@ local function hex(p)
 end
 
 local function from_hex(text)
-  return packet.from_string((text:gsub("%s", ""):gsub("%x%x", function (byte)
-    return string.char(tonumber(byte, 16))
-  end)))
+  return packet.from_string(require("net.wire.bytes").from_hex(text))
 end
 
 local asVxlan = stack.createStack("eth", "ip4", "udp", "vxlan",

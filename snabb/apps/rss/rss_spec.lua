@@ -7,12 +7,7 @@ local metadata = require("apps.rss.metadata")
 local packet = require("core.packet")
 local rss = require("apps.rss.rss").rss
 
-local function bytes(hex)
-  local text = hex:gsub("%s", ""):gsub("%x%x", function (h)
-    return string.char(tonumber(h, 16))
-  end)
-  return text
-end
+local bytes = require("net.wire.bytes").from_hex
 
 local MACS = "020000000001020000000002"
 -- To 10.0.0.2, TTL 64, UDP, with 4 bytes behind the UDP header.

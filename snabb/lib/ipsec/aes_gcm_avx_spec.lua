@@ -2,12 +2,7 @@
 local ffi = require("ffi")
 local gcm = require("lib.ipsec.aes_gcm_avx")
 
-local function bytes(hex)
-  local text = hex:gsub("%s", ""):gsub("%x%x", function (h)
-    return string.char(tonumber(h, 16))
-  end)
-  return text
-end
+local bytes = require("net.wire.bytes").from_hex
 
 local function keys_of(key)
   local data = ffi.new("gcm_data __attribute__((aligned(16)))")

@@ -17,11 +17,7 @@ local function hex(proto)
   end))
 end
 
-local function bytes(text)
-  return (text:gsub("%s", ""):gsub("%x%x", function (c)
-    return string.char(tonumber(c, 16))
-  end))
-end
+local bytes = require("net.wire.bytes").from_hex
 
 describe("addresses", function ()
   it("are converted both ways", function ()

@@ -167,9 +167,7 @@ describe("nd_light", function ()
   end)
 end)
 
-local function hex(digits)
-  return (digits:gsub("%x%x", function (d) return string.char(tonumber(d, 16)) end))
-end
+local hex = require("net.wire.bytes").from_hex
 
 describe("ns_responder", function ()
   -- From Scapy: a solicitation with a nonce (RFC 3971) before its address, the answer.

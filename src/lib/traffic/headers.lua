@@ -2,6 +2,7 @@
 -- A stack of headers as text: eth,ip4,udp; with optional fields, eth,ip4,gre+Key=7,ip6.
 
 local failure = require("core.failure")
+local from_hex = require("net.wire.bytes").from_hex
 local spelling = require("core.lib.spelling")
 local stack = require("lib.stack")
 
@@ -19,9 +20,7 @@ local function bytes_of(text, unit, what)
     failure.usage("%s is given in hexadecimal, two digits a byte, not as '%s'", what,
       text)
   end
-  local bytes = text:gsub("%x%x", function (digits)
-    return string.char(tonumber(digits, 16))
-  end)
+  local bytes = from_hex(text)
   return bytes .. ("\0"):rep(-#bytes % unit)
 end
 

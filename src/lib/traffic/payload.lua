@@ -2,6 +2,7 @@
 -- What generated packets carry behind their headers: text, bytes in hexadecimal, or the
 -- bytes of a file.
 
+local from_hex = require("net.wire.bytes").from_hex
 local packet = require("core.packet")
 
 local M = {}
@@ -14,9 +15,7 @@ local function hexadecimal(digits)
     return nil, ("hex: takes two hexadecimal digits a byte, such as hex:cafe01, not"
       .. " '%s'"):format(digits)
   end
-  return (plain:gsub("%x%x", function (byte)
-    return string.char(tonumber(byte, 16))
-  end))
+  return from_hex(plain)
 end
 
 -- (One byte more than fits says that the file is too long; a pipe may have no end.)

@@ -12,11 +12,7 @@ local RECORDED = [[
   ffffffffffffe1a1 18ec4a108d7b2fdc 00000000 00000000
   0000 000000000000000000000000 00000001 baa766fffed36e84]]
 
-local function bytes_of(hex)
-  return (hex:gsub("%s", ""):gsub("%x%x", function (pair)
-    return string.char(tonumber(pair, 16))
-  end))
-end
+local bytes_of = require("net.wire.bytes").from_hex
 
 describe("a management message of PTP", function ()
   it("asks as IEEE 1588-2008, 15.4 says", function ()

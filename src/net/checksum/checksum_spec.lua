@@ -31,11 +31,7 @@ local function kernels()
   end
 end
 
-local function hex(s)
-  return (s:gsub("%s", ""):gsub("%x%x", function (h)
-    return string.char(tonumber(h, 16))
-  end))
-end
+local hex = require("net.wire.bytes").from_hex
 
 local function word(p, offset)
   return p.data[offset] * 256 + p.data[offset + 1]

@@ -7,11 +7,7 @@ local packet_bytes = require("testing.packet_bytes")
 
 local changed = packet_bytes.changed
 
-local function hex(digits)
-  return (digits:gsub("%s", ""):gsub("%x%x", function (d)
-    return string.char(tonumber(d, 16))
-  end))
-end
+local hex = require("net.wire.bytes").from_hex
 
 -- Scapy: Ether(src=THEM, dst=US) / IP(src="10.0.0.2", dst="10.0.0.1", ttl=9) /
 -- ICMP(id=7, seq=3) / "ping", and the reply with ttl=64; the same with IPv6 and

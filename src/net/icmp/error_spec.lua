@@ -8,11 +8,7 @@ local packet_bytes = require("testing.packet_bytes")
 
 local changed = packet_bytes.changed
 
-local function hex(digits)
-  return (digits:gsub("%s", ""):gsub("%x%x", function (d)
-    return string.char(tonumber(d, 16))
-  end))
-end
+local hex = require("net.wire.bytes").from_hex
 
 -- Scapy: IP(src="10.0.0.2", dst="10.0.0.1", ttl=1, id=5)/UDP(sport=1, dport=2)/"odd",
 -- and IP(src="192.0.2.1", dst="10.0.0.2", ttl=255, id=7)/ICMP(type=3, code=4,

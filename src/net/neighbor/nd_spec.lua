@@ -10,11 +10,7 @@ local bytes_of = require("testing.support").bytes_of
 
 local changed = packet_bytes.changed
 
-local function hex(digits)
-  return (digits:gsub("%s", ""):gsub("%x%x", function (d)
-    return string.char(tonumber(d, 16))
-  end))
-end
+local hex = require("net.wire.bytes").from_hex
 
 local MAC, THEIR_MAC = hex"020000000001", hex"020000000002"
 local IP, THEIR_IP = hex"20010db8000000000000000000000001",

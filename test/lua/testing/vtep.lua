@@ -11,11 +11,7 @@ local Tunnel = require("apps.vtep.tunnel")
 local testing = {}
 
 --- The bytes that hexadecimal text (with any blanks) stands for.
-function testing.bytes(hex)
-  return (hex:gsub("%s", ""):gsub("%x%x", function (byte)
-    return string.char(tonumber(byte, 16))
-  end))
-end
+testing.bytes = require("net.wire.bytes").from_hex
 
 --- A tunnel of 192.0.2.1 (02:..:01) with VNI 42 and the remote 192.0.2.2 (02:..:02),
 --- changed by `changes`.

@@ -7,6 +7,7 @@ local bit = require("bit")
 local ffi = require("ffi")
 local associations = require("click.net.associations")
 local element = require("click.element")
+local from_hex = require("net.wire.bytes").from_hex
 local lookup = require("click.elements.ip.lookup")
 local note = require("click.note")
 local text_of = require("click.language.text")
@@ -48,9 +49,7 @@ local function key_of(word)
   local text = text_of.unquote(word)
   if #text == KEY then return text end
   if #text ~= 2 * KEY or text:find("%X") then return nil end
-  return (text:gsub("%x%x", function (digits)
-    return string.char(tonumber(digits, 16))
-  end))
+  return from_hex(text)
 end
 
 local WORD, BYTE = {min = 0, max = 2 ^ 32 - 1}, {min = 0, max = 255}

@@ -3,18 +3,16 @@
 
 local element = require("click.element")
 local ffi = require("ffi")
+local from_hex = require("net.wire.bytes").from_hex
 local note = require("click.note")
 local packet = require("core.packet")
 local token_bucket = require("net.rate.token_bucket")
 
 -- The 69 bytes of a packet without DATA are Click's, so that what compares packets with
 -- its own finds no difference.
-local DEFAULT_DATA = ([[
+local DEFAULT_DATA = from_hex[[
   52616e646f6d2062756c6c7368697420696e2061207061636b65742c206174206c656173
-  74203634206279746573206c6f6e672e2057656c6c2c206e6f772069742069732e]])
-  :gsub("%s", ""):gsub("%x%x", function (byte)
-    return string.char(tonumber(byte, 16))
-  end)
+  74203634206279746573206c6f6e672e2057656c6c2c206e6f772069742069732e]]
 
 -- What all sources share ---------------------------------------------------
 

@@ -4,11 +4,7 @@ local click = require("testing.click")
 local note = require("click.note")
 local packet = require("core.packet")
 
-local function bytes(hex)
-  return (hex:gsub("%s", ""):gsub("..", function (two)
-    return string.char(tonumber(two, 16))
-  end))
-end
+local bytes = require("net.wire.bytes").from_hex
 
 -- As Scapy builds it: 2001:db8::1 port 1234 to 2001:db8::2 port 53, "abc".
 local DATAGRAM = bytes[[60000000000b11ff

@@ -1,11 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 local click = require("testing.click")
 
-local function bytes(hex)
-  return (hex:gsub("%s", ""):gsub("..", function (two)
-    return string.char(tonumber(two, 16))
-  end))
-end
+local bytes = require("net.wire.bytes").from_hex
 
 -- From 10.0.0.1 port 1000 to 10.0.0.2 port 80, and back, as Scapy builds them.
 local SYN = bytes[[450000280007000009069dc7 0a0000010a000002

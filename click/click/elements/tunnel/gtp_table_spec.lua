@@ -2,9 +2,7 @@
 local click = require("testing.click")
 local click_router = require("testing.click_router")
 
-local function hex(s)
-  return (s:gsub("%x%x", function (two) return string.char(tonumber(two, 16)) end))
-end
+local hex = require("net.wire.bytes").from_hex
 
 -- A host's packet in tunnel 22, its answer, and what a ping's reply comes in.
 local HOST, FAR = "0a010001", "cb007105"

@@ -14,11 +14,7 @@ local CONF = {
 }
 local TUNNEL = {b4_ipv6 = "2001:db8::ffff", aftr_ipv6 = "2001:db8:ffff::100"}
 
-local function hex(text)
-  return (text:gsub("%s", ""):gsub("%x%x", function (pair)
-    return string.char(tonumber(pair, 16))
-  end))
-end
+local hex = require("net.wire.bytes").from_hex
 
 -- What Snabb's own program wrote for the first softwire, but for the addresses.
 local UDP4 = hex[[45 00 00 2e 00 00 00 00 0f 11 90 b1 08 08 08 08 0a 00 00 ff
