@@ -6,27 +6,17 @@
 
 package.path = require("core.main").root .. "/test/lua/?.lua;" .. package.path
 
+local arguments = require("testing.fuzz.arguments")
 local driver = require("testing.fuzz.text_driver")
 local failure = require("core.failure")
 local subjects = require("testing.fuzz.text_subjects")
 
 local subject, count, seed, first = ...
 
-local function number(text, what, least)
-  local n = tonumber(text)
-  if n and n % 1 == 0 and n >= least and n < 2^31 then return n end
-  failure.usage("%s is '%s', which isn't a whole number from %d to 2^31 - 1",
-    what, tostring(text), least)
-end
-
 if not subjects[subject] then
   failure.usage("SUBJECT is '%s', and can be ports, vtep or model", tostring(subject))
 end
-local options = {
-  subject = subject,
-  count = number(count, "COUNT", 1),
-  seed = number(seed or os.time() % 2^31, "SEED", 0),
-  first = number(first or 1, "FIRST", 1),
-}
+local options = arguments(count, seed, first)
+options.subject = subject
 print(("%s: seed %d, from mutant %d on"):format(subject, options.seed, options.first))
 if not driver.run(options) then failure.raise("not all of them were answered well") end

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from helpers.command import PERIGEE, running, wait_until
-from helpers.control import Client, wait_for_socket
+from helpers.control import Client, done, wait_for_socket
 from helpers.web import web
 
 TEXT = ('TimedSource(0.001, "x") -> c :: Counter -> s :: Switch(0) -> d :: Discard;'
@@ -20,12 +20,6 @@ def told(*words):
         client = Client(wait_for_socket(process))
         yield process, client
         client.close()
-
-
-def done(client, **request):
-    answer = client.ask(**request)
-    assert "answer" in answer, answer
-    return answer["answer"]
 
 
 def count(client, handler="c.count"):

@@ -8,7 +8,7 @@ import pytest
 
 from helpers.capture import load
 from helpers.command import PERIGEE, running, wait_until
-from helpers.control import Client, wait_for_socket
+from helpers.control import Client, done, wait_for_socket
 from helpers.generate import rebuilt
 from helpers.schema import valid
 
@@ -19,12 +19,6 @@ def generating(*words, ports=("--port", "ring:a", "--receive", "ring:a")):
         client = Client(wait_for_socket(process))
         yield process, client
         client.close()
-
-
-def done(client, **request):
-    answer = client.ask(**request)
-    assert "answer" in answer, answer
-    return answer["answer"]
 
 
 def statistics(client):

@@ -2,11 +2,9 @@
 """The systemd unit: Perigee as a user with few rights, and without a place to write to."""
 
 import os
-import pathlib
 import re
 import shutil
 import signal
-import tempfile
 
 import pytest
 
@@ -29,12 +27,10 @@ def words_of(files, name):
 
 
 @pytest.fixture
-def folder():
+def folder(scratch):
     """One that other users can enter."""
-    path = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))
-    os.chmod(path, 0o755)
-    yield path
-    shutil.rmtree(path)
+    scratch.chmod(0o755)
+    return scratch
 
 
 PORTS = {

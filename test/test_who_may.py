@@ -6,10 +6,8 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import socket
-import tempfile
 
 import pytest
 
@@ -49,11 +47,9 @@ print(json.dumps(worked))
 
 
 @pytest.fixture
-def folder():
-    path = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))
-    os.chmod(path, 0o755)
-    yield path
-    shutil.rmtree(path)
+def folder(scratch):
+    scratch.chmod(0o755)
+    return scratch
 
 
 def free_port():

@@ -141,6 +141,13 @@ function element.processor(e)
   end
 end
 
+--- What process() returns for a packet that isn't as the element needs it: its output
+--- 1, or, where there is none, its first drop.
+function element.reject(e, p)
+  if e.noutputs == 2 then return p, 2 end
+  return nil, 1
+end
+
 --- A handler that calls f(element) when something is written to it.
 function element.command(f)
   return {write = function (self) return f(self) end}

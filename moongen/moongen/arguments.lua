@@ -17,6 +17,12 @@ function arguments.without(name, self, object, level)
     object, shown(self)), level or 3)
 end
 
+--- The arguments of a function of `module` that is called with a dot or with a colon.
+function arguments.of_either(module, first, ...)
+  if first == module then return ... end
+  return first, ...
+end
+
 -- What compiled code can tell of argument `v` by its type alone.
 local BY_TYPE = {
   number = "type(v) == 'number' or type(v) == 'cdata' and tonumber(v)",

@@ -30,16 +30,6 @@ local function breaths_of(options)
   return tonumber(counter.read(engine.breaths) - before)
 end
 
--- What print() gets while `f` runs.
-local function printed(f, ...)
-  local lines, before = {}, print
-  rawset(_G, "print", function (text) lines[#lines + 1] = tostring(text) end)
-  local ok, err = pcall(f, ...)
-  rawset(_G, "print", before)
-  assert(ok, err)
-  return table.concat(lines, "\n")
-end
-
 after_each(function ()
   engine.configure(config.new())
   engine.busywait, engine.Hz, engine.tick_Hz = false, false, 1000
@@ -117,7 +107,9 @@ describe("engine.main", function ()
   it("raises what an app raises, after the report, and can run again", function ()
     configure{a = app_of{pull = function () error("pull failed") end}}
     local ok, err
-    local said = printed(function () ok, err = pcall(engine.main, {duration = 1}) end)
+    local said = table.concat(testing.printed(function ()
+      ok, err = pcall(engine.main, {duration = 1})
+    end), "\n")
     assert.is_false(ok)
     assert.matches("pull failed", tostring(err))
     assert.matches("load: ", said)

@@ -93,3 +93,10 @@ class Client:
     def close(self):
         self.lines.close()
         self.socket.close()
+
+
+def done(client, **request):
+    """The answer to a request that isn't refused."""
+    answer = client.ask(**request)
+    assert "answer" in answer, answer
+    return answer["answer"]

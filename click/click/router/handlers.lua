@@ -205,6 +205,14 @@ end
 
 -- Names --------------------------------------------------------------------
 
+--- What stands in `router` for the element `e`, which runs elsewhere: own(_, name) is a
+--- handler of its, or nil.
+function handlers.stand_in(router, e, own)
+  return {name = e.name, router = router, class = {name = e.class.name},
+    config = e.config, ninputs = e.ninputs, noutputs = e.noutputs,
+    own_handlers = setmetatable({}, {__index = own})}
+end
+
 --- The full name of a handler.
 function handlers.full_name(e, name)
   return e.name == "" and name or e.name .. "." .. name

@@ -120,10 +120,7 @@ local function content(self, s)
   if not path then return nil, "bad FILE" end
   local file, problem = trust.open(self.router, path, "rb")
   if not file then return nil, problem end
-  local data, why = files.rest(file)
-  file:close()
-  if not data then return nil, ("%s: %s"):format(path, why) end
-  return data
+  return files.all_of(file, path)
 end
 
 private("cat", function (self, s) return content(self, s) end)

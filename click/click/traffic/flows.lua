@@ -22,7 +22,24 @@ local put16 = frames.put16
 
 -- What all of them do -------------------------------------------------------------
 
-local flows = {MOST_FLOWS = 2 ^ 24, MOST_RATE = 2 ^ 30}
+local flows = {MOST_RATE = 2 ^ 30}
+
+local MOST_FLOWS = 2 ^ 24
+
+--- The arguments of a source of many flows, before `more` of its own.
+function flows.arguments(more)
+  local all = {
+    {"RATE", "unsigned", required = true, max = flows.MOST_RATE},
+    {"LIMIT", "int", required = true},
+    {"LENGTH", "unsigned", required = true},
+    {"SRCETH", "eth", required = true}, {"SRCIP", "ip", required = true},
+    {"DSTETH", "eth", required = true}, {"DSTIP", "ip", required = true},
+    {"FLOWS", "unsigned", required = true, max = MOST_FLOWS},
+    {"FLOWSIZE", "unsigned", required = true},
+  }
+  for _, argument in ipairs(more) do all[#all + 1] = argument end
+  return all
+end
 
 local Flows = {}
 

@@ -101,9 +101,7 @@ function joined.finder(router, where)
         write = h.write and function (_, text) return write(where, full, text) end,
       }
     end
-    return {name = e.name, router = beside, class = {name = e.class.name},
-      config = e.config, ninputs = e.ninputs, noutputs = e.noutputs,
-      own_handlers = setmetatable({}, {__index = own})}
+    return handlers.stand_in(beside, e, own)
   end
 end
 
@@ -125,9 +123,7 @@ local function beside_them(router, where, e)
       end,
     }
   end
-  return {name = e.name, router = router, class = {name = e.class.name},
-    config = e.config, ninputs = e.ninputs, noutputs = e.noutputs,
-    own_handlers = setmetatable({}, {__index = own})}
+  return handlers.stand_in(router, e, own)
 end
 
 --- A function that finds, by its name, an element of the copies or beside them, for who

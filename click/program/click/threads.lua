@@ -155,9 +155,7 @@ local function finder(plan, whole)
     local function own(_, key)
       return handlers.find(whole, e, key) and handler(plan, thread, e.name, key) or nil
     end
-    return {name = e.name, router = router, class = {name = e.class.name},
-      config = e.config, ninputs = e.ninputs, noutputs = e.noutputs,
-      own_handlers = setmetatable({}, {__index = own})}
+    return handlers.stand_in(router, e, own)
   end
 end
 

@@ -41,14 +41,9 @@ function device.getDevices()
   return start.list()
 end
 
-local function without_module(first, ...)
-  if first == device then return ... end
-  return first, ...
-end
-
 --- The device of that number. A usage failure if there is none.
 function device.get(...)
-  local id = without_module(...)
+  local id = arguments.of_either(device, ...)
   if type(id) == "table" and id.id then id = id.id end
   if type(id) ~= "number" then
     error(("device.get takes the number of a device, not %s"):format(
@@ -69,7 +64,7 @@ end
 --- rxDescs, txDescs, rssQueues, rssBaseQueue; or the port, rxQueues, txQueues, rxDescs
 --- and txDescs in this order. A device that is started already stays as it is.
 function device.config(...)
-  local args = config.arguments(without_module(...))
+  local args = config.arguments(arguments.of_either(device, ...))
   local id = tonumber(args.port) or args.port
   if config.device(id).configured ~= 0 then
     require("moongen.log"):warn("Device %d already configured, skipping initilization",
@@ -86,7 +81,7 @@ end
 --- Wait until the devices' links are up (none given: all that are configured): how many
 --- are.
 function device.waitForLinks(...)
-  local list = {without_module(...)}
+  local list = {arguments.of_either(device, ...)}
   if #list == 0 then
     for id = 0, device.numDevices() - 1 do
       local c = native.get(id)

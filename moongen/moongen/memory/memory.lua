@@ -17,11 +17,6 @@ local DEFAULT_N, DEFAULT_SIZE = 2047, 2048
 local MOST_N, MOST_SIZE = 2 ^ 24, 65535 - 256
 local TEMPLATE_LENGTH = 1522 -- bytes of a buffer that a template is written into
 
-local function without_module(first, ...)
-  if first == memory then return ... end
-  return first, ...
-end
-
 -- Pools -------------------------------------------------------------------------------
 
 -- {n =, func =, socket =, bufSize =} of what a script gave, in one of the ways there
@@ -50,7 +45,7 @@ end
 --- each of which `func` (optional) is called once. What it writes stays in them. Takes
 --- a table of these, or func; n, func; n.
 function memory.createMemPool(...)
-  local args = of_pool(without_module(...))
+  local args = of_pool(arguments.of_either(memory, ...))
   local n = integer("createMemPool: n", args.n or DEFAULT_N, 1, MOST_N)
   local size = integer("createMemPool: bufSize", args.bufSize or DEFAULT_SIZE, 1,
     MOST_SIZE)
@@ -100,7 +95,9 @@ function Pool:retain() return self end
 ffi.metatype("struct mempool", Pool)
 
 --- An array for `n` buffers (default 63) of any pool, to receive into.
-function memory.createBufArray(...) return buffers.new((without_module(...))) end
+function memory.createBufArray(...)
+  return buffers.new((arguments.of_either(memory, ...)))
+end
 memory.bufArray = memory.createBufArray
 
 --- Pools needn't be told that they may be used again.

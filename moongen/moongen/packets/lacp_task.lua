@@ -3,6 +3,7 @@
 -- clause 6.4), in short: it is active, sends a LACPDU a second on each port, and
 -- believes the partner for 30 seconds.
 
+local arguments = require("moongen.arguments")
 local bit = require("bit")
 local ffi = require("ffi")
 local libmoon = require("libmoon")
@@ -150,15 +151,9 @@ local function await(name)
   end
 end
 
--- Called with a dot or with a colon.
-local function arguments(self, ...)
-  if self == lacp then return ... end
-  return self, ...
-end
-
 --- Wait until `ports` (all) ports of the channel `name` are up.
 function lacp.waitForLink(...)
-  local name, ports = arguments(...)
+  local name, ports = arguments.of_either(lacp, ...)
   await(name)
   ports = ports or status[name].numPorts
   print(("Waiting for at least %d ports on LACP channel %s to come up...")
@@ -177,7 +172,7 @@ end
 
 --- The Ethernet address of the channel `name`.
 function lacp.getMac(...)
-  local name = arguments(...)
+  local name = arguments.of_either(lacp, ...)
   await(name)
   return status[name].mac
 end

@@ -8,17 +8,8 @@ local engine = require("core.app")
 local histogram = require("core.histogram")
 local link = require("core.link")
 local packet = require("core.packet")
+local printed = require("testing.support").printed
 local report = require("core.engine.report")
-
--- What print() gets while `f` runs, a list of lines.
-local function printed(f, ...)
-  local lines, before = {}, print
-  rawset(_G, "print", function (text) lines[#lines + 1] = tostring(text) end)
-  local ok, err = pcall(f, ...)
-  rawset(_G, "print", before)
-  assert(ok, err)
-  return lines
-end
 
 local function number(text)
   return tonumber((text:gsub(",", "")))

@@ -79,14 +79,20 @@ function files.rest(file, most)
   return table.concat(pieces)
 end
 
+--- The text of the open file, which is closed; or nil and why it can't be read, with
+--- its name.
+function files.all_of(file, name)
+  local text, why = files.rest(file)
+  file:close()
+  if not text then return nil, ("%s: %s"):format(name, why) end
+  return text
+end
+
 --- The text of the file; or nil and why it can't be read, with its name.
 function files.text(filename)
   local f, problem = io.open(filename, "rb")
   if not f then return nil, problem end
-  local text, why = files.rest(f)
-  f:close()
-  if not text then return nil, ("%s: %s"):format(filename, why) end
-  return text
+  return files.all_of(f, filename)
 end
 
 --- The next line of the open file; nil at the end. One of more than a megabyte, or one

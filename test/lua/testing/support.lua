@@ -194,4 +194,14 @@ function testing.two_numbers(code, arguments)
   return tonumber(one), tonumber(two)
 end
 
+--- The lines that print() gets while f(...) runs, a list.
+function testing.printed(f, ...)
+  local lines, before = {}, print
+  rawset(_G, "print", function (text) lines[#lines + 1] = tostring(text) end)
+  local ok, err = pcall(f, ...)
+  rawset(_G, "print", before)
+  assert(ok, err)
+  return lines
+end
+
 return testing

@@ -60,6 +60,13 @@ local function set_port(self, word)
   self.port, self.wanted_port, self.next_free = port, port, plus == "+"
 end
 
+local function listen_tcp(self)
+  local fd, port = sockets.listen_tcp(self.address, self.port, self.next_free)
+  if not fd then return nil, port end
+  self.port = port
+  return fd
+end
+
 local SETTERS = {}
 
 function SETTERS.TCP(self, a)
@@ -101,10 +108,7 @@ end
 
 function ControlSocket:listen()
   if self.kind == "UNIX" then return sockets.listen_unix(self.path) end
-  local fd, port = sockets.listen_tcp(self.address, self.port, self.next_free)
-  if not fd then return nil, port end
-  self.port = port
-  return fd
+  return listen_tcp(self)
 end
 
 function ControlSocket:session(own)
@@ -239,10 +243,7 @@ function HTTPServer:configure_raw(list)
 end
 
 function HTTPServer:listen()
-  local fd, port = sockets.listen_tcp(self.address, self.port, self.next_free)
-  if not fd then return nil, port end
-  self.port = port
-  return fd
+  return listen_tcp(self)
 end
 
 function HTTPServer:session(own)

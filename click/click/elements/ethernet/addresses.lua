@@ -8,6 +8,7 @@ local numbers = require("click.arguments.numbers")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
+local reject = element.reject
 local barrier = wire.barrier
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local FIRST, ADDRESS = note.FIRST, 6
@@ -24,12 +25,6 @@ local function set_offset(e, text)
   local offset = NAMED_OFFSETS[text:lower()] or numbers.unsigned(text, {max = 0xffff})
   if not offset then return e:error("type mismatch: bad OFFSET") end
   e.offset = offset
-end
-
--- What process() returns where the packet ends before.
-local function miss(e, p)
-  if e.noutputs == 2 then return p, 2 end
-  return nil, 1
 end
 
 -- The address that a class sets, e.address, is to be had and changed by a handler.
@@ -64,7 +59,7 @@ end
 
 function GetEtherAddress:process(p)
   if self.offset + ADDRESS > p.length then
-    local q, o = miss(self, p)
+    local q, o = reject(self, p)
     return q, o
   end
   copy(p.note8 + self.at, p.data + self.offset)
@@ -116,7 +111,7 @@ end
 
 function StoreEtherAddress:process(p)
   if self.offset + ADDRESS > p.length then
-    local q, o = miss(self, p)
+    local q, o = reject(self, p)
     return q, o
   end
   local to, at = p.data + self.offset, self.at

@@ -6,7 +6,6 @@ local frames = require("click.traffic.frames")
 local tcp_flag = require("net.wire.tcp_flag")
 
 local define, put16 = flows.define, frames.put16
-local MOST_FLOWS, MOST_RATE = flows.MOST_FLOWS, flows.MOST_RATE
 
 local TCP = 6
 local TCP_HEADER, TCP_CHECKSUM = 20, frames.TRANSPORT + 16
@@ -17,14 +16,7 @@ local FastTCPFlows = define{
   name = "FastTCPFlows", summary = "makes TCP packets of many flows",
   processing = "l/l",
   is_udp = false,
-  arguments = {
-    {"RATE", "unsigned", required = true, max = MOST_RATE},
-    {"LIMIT", "int", required = true},
-    {"LENGTH", "unsigned", required = true},
-    {"SRCETH", "eth", required = true}, {"SRCIP", "ip", required = true},
-    {"DSTETH", "eth", required = true}, {"DSTIP", "ip", required = true},
-    {"FLOWS", "unsigned", required = true, max = MOST_FLOWS},
-    {"FLOWSIZE", "unsigned", required = true},
+  arguments = flows.arguments{
     {"ACTIVE", "bool", default = true},
     {"STOP", "bool", default = false, keyword = true},
   },

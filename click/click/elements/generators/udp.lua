@@ -5,7 +5,7 @@ local flows = require("click.traffic.flows")
 local frames = require("click.traffic.frames")
 
 local define, put16 = flows.define, frames.put16
-local MOST_FLOWS, MOST_RATE = flows.MOST_FLOWS, flows.MOST_RATE
+local MOST_RATE = flows.MOST_RATE
 
 local UDP = 17
 local NOBODY, LOCALHOST = ("\0"):rep(6), 0x7f000001
@@ -22,14 +22,7 @@ end
 local FastUDPFlows = define{
   name = "FastUDPFlows", summary = "makes UDP packets of many flows",
   is_udp = true, make_templates = make_udp,
-  arguments = {
-    {"RATE", "unsigned", required = true, max = MOST_RATE},
-    {"LIMIT", "int", required = true},
-    {"LENGTH", "unsigned", required = true},
-    {"SRCETH", "eth", required = true}, {"SRCIP", "ip", required = true},
-    {"DSTETH", "eth", required = true}, {"DSTIP", "ip", required = true},
-    {"FLOWS", "unsigned", required = true, max = MOST_FLOWS},
-    {"FLOWSIZE", "unsigned", required = true},
+  arguments = flows.arguments{
     {"BURST", "unsigned", default = 32, keyword = true},
     {"FLOWBURST", "unsigned", default = 1, keyword = true},
     {"CHECKSUM", "bool", default = true, keyword = true},

@@ -11,6 +11,7 @@ local named = require("click.classification.ip.named")
 local note = require("click.note")
 local wire = require("click.net.wire")
 
+local reject = element.reject
 local barrier = wire.barrier
 local words_t, halves_t = ffi.typeof("int32_t *"), ffi.typeof("uint16_t *")
 local NETWORK, TRANSPORT, DST_IP =
@@ -50,11 +51,6 @@ local function answer(p, ip, message, size)
   barrier()
 end
 
-local function miss(e, p)
-  if e.noutputs == 2 then return p, 2 end
-  return nil, 1
-end
-
 function ICMPPingResponder:process(p)
   local at, behind = p.note16[NETWORK], p.note16[TRANSPORT]
   local limit = p.data_off + p.length
@@ -67,7 +63,7 @@ function ICMPPingResponder:process(p)
       return p
     end
   end
-  local q, o = miss(self, p)
+  local q, o = reject(self, p)
   return q, o
 end
 

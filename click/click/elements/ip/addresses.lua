@@ -11,6 +11,7 @@ local numbers = require("click.arguments.numbers")
 local types = require("click.arguments").types
 local wire = require("click.net.wire")
 
+local reject = element.reject
 local barrier = wire.barrier
 local band, lshift, tobit = bit.band, bit.lshift, bit.tobit
 local words_t, halves_t = ffi.typeof("uint32_t *"), ffi.typeof("uint16_t *")
@@ -161,11 +162,6 @@ local function store_in_header(p, at, is_source, word)
   update_all(p, at, tobit(after + 0x1fffe - before))
 end
 
-local function miss(e, p)
-  if e.noutputs == 2 then return p, 2 end
-  return nil, 1
-end
-
 function StoreIPAddress:process(p)
   local word, offset, at = self.word, self.offset, p.note16[NETWORK]
   if not word then
@@ -182,7 +178,7 @@ function StoreIPAddress:process(p)
     barrier()
     return p
   end
-  local q, o = miss(self, p)
+  local q, o = reject(self, p)
   return q, o
 end
 

@@ -9,6 +9,8 @@ local front = require("click.net.front")
 local note = require("click.note")
 local standard = require("click.elements.standard.bytes")
 
+local reject = element.reject
+
 ffi.cdef("void *memmem(const void *, size_t, const void *, size_t);")
 
 local halves_t, bytes_t = ffi.typeof("uint16_t *"), ffi.typeof("uint8_t *")
@@ -32,16 +34,11 @@ function Search:configure(a)
   self.to = a.SET_ANNO and (a.ANNO and note.FIRST + a.ANNO or 2 * note.PAINT2) or nil
 end
 
-local function miss(e, p)
-  if e.noutputs == 2 then return p, 2 end
-  return nil, 1
-end
-
 function Search:process(p)
   local data = p.data
   local found = ffi.C.memmem(data, p.length, self.pattern, self.size)
   if found == nil then
-    local q, o = miss(self, p)
+    local q, o = reject(self, p)
     return q, o
   end
   local n = tonumber(ffi.cast(bytes_t, found) - data) + self.extra
