@@ -14,6 +14,7 @@
 #include <rte_prefetch.h>
 
 #include "../../src/native/api.h"
+#include "../../src/net/wire/wire.h"
 #include "snabb.h"
 
 #define NO_HASH UINT32_MAX
@@ -22,9 +23,7 @@ enum { KEY_AT = 4, BLOCK = 64, LINE = 64, MOST_LINES = 4 };
 
 static inline uint32_t hash_at(const uint8_t *entry)
 {
-  uint32_t hash;
-  memcpy(&hash, entry, sizeof hash);
-  return hash;
+  return load32(entry);
 }
 
 static inline void set_hash(uint8_t *entry, uint32_t hash)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Links that packets don't lie in: ports that packets can come from, or go to, past
+-- Links that hold no packets: ports that packets can come from, or go to, past
 -- their methods and links, and links between regions and bulk apps that are passed
 -- without their rings.
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../../net/wire/wire.h"
 #include "../api.h"
 
 typedef uint64_t v4 __attribute__((vector_size(32)));
@@ -38,13 +39,6 @@ typedef uint64_t v4 __attribute__((vector_size(32)));
     for (int r = 0; r < (d); r++) ROUND(v);                             \
     v[0] ^= v[1] ^ v[2] ^ v[3];                                         \
   } while (0)
-
-static inline uint64_t word_at(const uint8_t *p)
-{
-  uint64_t word;
-  memcpy(&word, p, sizeof word);
-  return word;
-}
 
 /* The last, incomplete word as the paper has it: with the size in its top byte. */
 static inline uint64_t last_word(const uint8_t *p, uint32_t size)
@@ -94,7 +88,7 @@ static inline uint64_t hash1(const struct siphash *s, const uint8_t *p, int c,
   uint64_t v[4];
   memcpy(v, s->state, sizeof v);
   for (uint32_t i = 0; i < s->size / 8; i++, p += 8) {
-    uint64_t word = word_at(p);
+    uint64_t word = load64(p);
     ABSORB(v, word, c);
   }
   if (s->as_specified || s->size % 8) {
@@ -112,8 +106,8 @@ static inline v4 hash4(const struct siphash *s, const uint8_t *p, int c, int d)
   for (int i = 0; i < 4; i++)
     v[i] = s->state[i] - (v4){0, 0, 0, 0};
   for (uint32_t i = 0; i < s->size / 8; i++, p += 8) {
-    v4 word = {word_at(p), word_at(p + stride), word_at(p + 2 * stride),
-               word_at(p + 3 * stride)};
+    v4 word = {load64(p), load64(p + stride), load64(p + 2 * stride),
+               load64(p + 3 * stride)};
     ABSORB(v, word, c);
   }
   if (s->as_specified || s->size % 8) {

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "../../lib/pcap/source.h"
+#include "../../net/wire/wire.h"
 #include "pcap.h"
 
 enum {
@@ -98,16 +99,12 @@ enum found blocks_step(struct capture *c);
 
 static inline uint32_t read32(const uint8_t *p, bool swap)
 {
-  uint32_t value;
-  __builtin_memcpy(&value, p, sizeof value);
-  return swap ? __builtin_bswap32(value) : value;
+  return swap ? __builtin_bswap32(load32(p)) : load32(p);
 }
 
 static inline uint16_t read16(const uint8_t *p, bool swap)
 {
-  uint16_t value;
-  __builtin_memcpy(&value, p, sizeof value);
-  return swap ? __builtin_bswap16(value) : value;
+  return swap ? __builtin_bswap16(load16(p)) : load16(p);
 }
 
 static inline uint32_t snaplen_of(uint32_t said)
