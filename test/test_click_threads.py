@@ -70,7 +70,7 @@ def test_a_wrong_handler_is_told_with_its_name():
                  PARTS + "Script(print $(z.nope), stop)", timeout=60)
     assert result.returncode == 1
     assert "no 'z.nope' read handler" in result.stderr
-    assert "no 'd.nonesuch' read handler" in result.stderr
+    assert "no 'd.nonesuch' handler" in result.stderr
 
 
 @pytest.mark.parametrize("options, said", [

@@ -22,7 +22,12 @@ local function quoted(path) return "'" .. path:gsub("'", "'\\''") .. "'" end
 function compressed.open(name)
   local file, problem = io.open(name, "rb")
   if not file then return nil, problem end
-  local program = PROGRAMS[files.keep(file):read(2) or ""]
+  local first, unreadable = files.keep(file):read(2)
+  if unreadable then -- a folder, for one
+    file:close()
+    return nil, ("%s: %s"):format(name, unreadable)
+  end
+  local program = PROGRAMS[first or ""]
   if not program then
     file:seek("set", 0)
     return file

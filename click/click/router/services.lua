@@ -234,6 +234,13 @@ function Router:can_read(e, name)
   return h ~= nil and h.read ~= nil
 end
 
+--- Is "element.handler" one that is written?
+function Router:can_write(name)
+  local e, rest = handlers.resolve(self, name)
+  local h = e and handlers.find(self, e, rest)
+  return h ~= nil and h.write ~= nil
+end
+
 --- Write `text` to "element.handler"; true, or false and what is wrong.
 function Router:handler_write(name, text, near)
   local e, rest = handlers.resolve(self, name, near)

@@ -74,6 +74,11 @@ end
 
 --- Read: text, or nil. What went wrong has been reported.
 function calls.read(call, reporter)
+  local problem = unusable(call, "read")
+  if problem then
+    reporter:error("%s", problem)
+    return nil
+  end
   local ok, value, message =
     guarded(call.handler.read, receiver(call), call.argument, reporter)
   if not ok then message, value = tostring(value), nil end

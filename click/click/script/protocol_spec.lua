@@ -59,6 +59,15 @@ DATA 9.
 userlevel]], said("READ driver\nREAD .driver\n\n"))
   end)
 
+  it("takes no parameters for a handler that has none, as Click", function ()
+    assert.equal([[
+590-Read handler 's.switch' error:.
+590 read handler 's.switch' does not take parameters.
+590-Read handler 's.switch' error:.
+590 read handler 's.switch' does not take parameters.
+]], said("READ s.switch 3\nREADDATA s.switch 1\n3"))
+  end)
+
   it("says why it doesn't", function ()
     assert.equal([[
 510 No element named 'x'.

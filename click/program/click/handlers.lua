@@ -59,6 +59,15 @@ local function expand(router, list, reporter)
   return found, named
 end
 
+-- Why the handler can't be read, in the words of Click's command line.
+local function why(router, handler, problem)
+  local is_missing = not problem or problem == "syntax error"
+    or problem:find("^no '.*' read handler$")
+  if not is_missing then return problem end
+  return (router:can_write(handler) and "'%s' is a write handler"
+    or "no '%s' handler"):format(handler)
+end
+
 --- Print what the read handlers `list` say ("e.count", "Counter.count", "c*.count").
 --- False if one couldn't be read, which is reported.
 function handlers.print_all(router, list, reporter)
@@ -70,7 +79,7 @@ function handlers.print_all(router, list, reporter)
       if text ~= "" and text:sub(-1) ~= "\n" then text = text .. "\n" end
       io.write(named and handler .. ":\n" or "", text, named and "\n" or "")
     else
-      reporter:error("%s", problem or ("no '%s' handler"):format(handler))
+      reporter:error("%s", why(router, handler, problem))
     end
   end
   return reporter.count == before

@@ -57,7 +57,7 @@ local function set(result, spec, value, shown)
 end
 
 local function needed(args, i, shown)
-  return args[i + 1] or wrong("option '%s' requires an argument", shown)
+  return args[i + 1] or wrong("'%s' requires an argument", shown)
 end
 
 -- The words behind an option, up to the one that ends them.
