@@ -56,11 +56,13 @@ local function remove(folder, of)
   unistd.unlink(hints_of(folder, of))
 end
 
--- Put aside what the process before this one had of the item.
+-- Put aside what the process before this one had of the item; why that can't be.
 local function put_aside(item, folder)
   local last = files.formers(folder, item.of)[1] or 0
-  local name = former_of(item.of, math.min(last + 1, MOST_FORMERS))
-  stdio.rename(path_of(folder, item.of), path_of(folder, name))
+  if last >= MOST_FORMERS then return ("%d files are put aside"):format(last) end
+  local name = former_of(item.of, last + 1)
+  local done, reason = stdio.rename(path_of(folder, item.of), path_of(folder, name))
+  if not done then return reason end
   stdio.rename(hints_of(folder, item.of), hints_of(folder, name))
 end
 
@@ -176,7 +178,8 @@ local function with_others(job, others)
 end
 
 --- The item has begun, or gets another file: what the process before this one had is
---- put aside (`is_new`). To be followed by begin().
+--- put aside (`is_new`). To be followed by begin(). job.stuck: why that can't be; then
+--- the item may have no file, which would take the place of what is there.
 function going_on.put_aside(item, folder, is_new)
   going_on.stop(item.of)
   if not is_new then return {} end
@@ -186,7 +189,7 @@ function going_on.put_aside(item, folder, is_new)
     local file, fd = files.look(path)
     if file then
       unistd.close(fd)
-      put_aside(item, folder)
+      job.stuck = put_aside(item, folder)
     else
       job.problem = fd
     end
@@ -214,8 +217,11 @@ function going_on.begin(job, others, item, name, folder, consume)
   end
   if job.problem then former.refuse(job, job.problem) end
   local all = formers_of(folder, item.of)
+  local found = #others
+  if job.stuck then table.insert(all, 1, item.of) end
   for _, of in ipairs(all) do
     local one, problem = former.open(job, path_of(folder, of), of, consume)
+    found = found + (one and former.count(one) or 1)
     if not one then
       if problem then former.refuse(job, problem) end
     elseif consume and #all < MANY and former.count(one) > going_on.FEW
@@ -224,7 +230,11 @@ function going_on.begin(job, others, item, name, folder, consume)
     else
       former.take_all(job, one)
     end
-    if consume and job.waiting[#job.waiting] ~= one then remove(folder, of) end
+    if consume and one and job.waiting[#job.waiting] ~= one then remove(folder, of) end
+  end
+  if all[1] and found == 0 then
+    log.info("--keep %s: %s starts empty: the file that is there has no records", name,
+      item.of)
   end
   with_others(job, others)
   if job.waiting[1] then return wait(job) end

@@ -42,6 +42,30 @@ describe("Going on while packets flow", function ()
     assert.same({"flows"}, files())
   end)
 
+  it("leaves what can't be put aside where it is, and goes on with it", function ()
+    filled()
+    kept.again()
+    local full = kept.path("flows former 64") -- there are no more
+    assert(io.open(full, "w")):close()
+    assert.equal(N, started(NOW + 1):count())
+    assert.truthy(stderr.told():find("the state of flows isn't kept: 64 files are put "
+      .. "aside; tried again each second", 1, true))
+    os.remove(full)
+    kept.again()
+    stderr.keep()
+    started(NOW + 1)
+    finish()
+    assert.truthy(stderr.told():find("flows goes on with 3000 of 3000", 1, true))
+  end)
+
+  it("says that what is there has no records", function ()
+    started(NOW)
+    kept.again()
+    started(NOW)
+    assert.equal("perigee: --keep spec: flows starts empty: the file that is there has "
+      .. "no records\n", stderr.told())
+  end)
+
   it("finds many at once, and those that are new", function ()
     filled()
     kept.again()

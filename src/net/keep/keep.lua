@@ -266,7 +266,7 @@ function keep.records(item)
     and going_on.open_others(item, folder) or {}
   local job = going_on.put_aside(item, folder, is_new)
   job.taken, unkept[item.of] = taken, nil
-  local problem = begin(item)
+  local problem = job.stuck or begin(item)
   if problem then put_off(item, problem) end
   going_on.begin(job, others, item, name, folder, not problem)
 end
