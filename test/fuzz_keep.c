@@ -2,8 +2,9 @@
  *
  * Files of kept records (src/net/keep) that somebody has changed: fuzz_keep FOLDER N [SEED]
  * writes a table's file and its hints, changes bytes of both, N times, and goes on with
- * them: by key, and in steps. Nothing may be read out of bounds (test_keep.py builds it
- * with GCC's checks), and what is found must have the key that was looked for.
+ * them: by key, in steps, as Lua does, as `perigee keep` does, and as a replicator that
+ * sends them. Nothing may be read out of bounds (test_keep.py builds it with GCC's checks),
+ * and what is found must have the key that was looked for.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include "../src/net/flow/find.h"
 #include "../src/net/flow/hints.h"
 #include "../src/net/keep/former.h"
+#include "../src/net/replica/replica.h"
 
 enum { RECORDS = 700, LIMIT = 1000, NOW = 1000, TIMEOUT = 500, CHANGES = 64 };
 struct record { uint64_t key, value; struct flow_age age; };
@@ -104,12 +106,39 @@ static uint64_t size_of(int fd)
   return (uint64_t)s.st_size;
 }
 
+/* All of a part of a file is anything. */
+static void scramble(int fd, uint64_t from, uint64_t bytes)
+{
+  uint8_t any[4096];
+  for (uint64_t done = 0; done < bytes; done += sizeof any) {
+    for (size_t i = 0; i < sizeof any; i += 8)
+      memcpy(any + i, &(uint64_t){pg_random(&seed)}, 8);
+    uint64_t n = bytes - done < sizeof any ? bytes - done : sizeof any;
+    if (pwrite(fd, any, n, (off_t)(from + done)) < 0)
+      fail("a part");
+  }
+}
+
+static void scramble_part(int file, int hints, const struct keep_header *h)
+{
+  switch (below(6)) {
+  case 0: return scramble(file, 0, sizeof *h);
+  case 1: return scramble(file, 8, sizeof *h - 8);
+  case 2: return scramble(file, h->notes_at, 100);
+  case 3: return scramble(file, h->bits_at, LIMIT / 8);
+  case 4: return scramble(file, h->records_at, sizeof(struct record) * RECORDS);
+  default: return scramble(hints, HINT_HEADER, size_of(hints) - HINT_HEADER);
+  }
+}
+
 /* Change the files; half of the headers have the right sum nevertheless. */
 static void mutate(int file, int hints)
 {
   struct keep_header h;
   if (pread(file, &h, sizeof h, 0) != sizeof h)
     fail("the header");
+  if (below(8) == 0)
+    scramble_part(file, hints, &h);
   for (uint64_t n = below(CHANGES); n > 0; n--) {
     uint64_t where = below(8);
     if (where == 0)
@@ -131,6 +160,8 @@ static void mutate(int file, int hints)
   }
   if (below(16) == 0 && ftruncate(file, (off_t)below(size_of(file) + 1)))
     fail("the file's end");
+  if (below(16) == 0 && ftruncate(below(2) ? file : hints, (off_t)(size_of(file) - 1)))
+    fail("the last byte");
   if (below(16) == 0 && ftruncate(hints, (off_t)below(size_of(hints) + 1)))
     fail("the hints' end");
 }
@@ -142,6 +173,76 @@ static void look_up(struct flow_table *t)
   if (number && memcmp(flow_record(&t->records, number), &key, sizeof key)) {
     fprintf(stderr, "another key was found\n");
     exit(1);
+  }
+}
+
+/* Copies of all records, as `perigee keep` reads them. */
+static void read_all(int file, struct keep_file *looked)
+{
+  struct keep_records found;
+  if (!pg_keep_read(file, looked, below(2) ? FLOW_MOST : 1 + (uint32_t)below(LIMIT),
+                    &found))
+    return;
+  if (found.n > looked->top)
+    fail("how many were read");
+  int64_t last = INT64_MIN;
+  for (uint32_t i = 0; i < found.n; i++) {
+    int64_t expiry = pg_keep_expiry(found.record + (size_t)i * found.size,
+                                    looked->header.age_at);
+    if (expiry < last)
+      fail("the order");
+    last = expiry;
+  }
+  pg_keep_free(&found);
+}
+
+/* What a master sends of the file comes to its backup: as many records. */
+static void replicate(int file, const struct keep_file *looked)
+{
+  static uint8_t batch[1 << 20];
+  struct replica_source s;
+  struct replica_target t = {.limit = 1 << 26};
+  struct keep_header h = {.of = "there", .layout = "fuzz 1"};
+  int there = open_file("there");
+  if (!pg_replica_open(&s, file, looked, KEEP_PER_SECOND))
+    fail("what is sent");
+  uint64_t room = s.room > sizeof batch ? sizeof batch : s.room + below(1 << 16);
+  if (!pg_replica_target_open(&t, there, &h, s.size, s.age_at, s.most, "", 0))
+    fail("what is taken");
+  bool good = pg_replica_begin(&s);
+  while (good && s.at < s.top) {
+    int64_t n = pg_replica_sweep(&s, NOW, batch, room);
+    good = n >= 0 && pg_replica_apply(&t, batch, (uint64_t)n, 0);
+  }
+  if (good && t.there != s.there)
+    fail("another number came");
+  pg_replica_target_close(&t);
+  pg_replica_close(&s);
+  close(there);
+}
+
+static void see(void *context, const void *record)
+{
+  *(uint64_t *)context ^= ((const struct record *)record)->value;
+}
+
+static bool own(void *context, const void *record)
+{
+  (void)context;
+  return ((const struct record *)record)->key % 3 != 0;
+}
+
+/* Records one by one, as Lua restores them. */
+static void go_on_in_lua(struct keep_former *f, struct flow_table *t)
+{
+  uint64_t seen = 0;
+  f->oldest_first = true;
+  pg_keep_former_see(f, see, &seen);
+  while (!f->done) {
+    const void *record = pg_keep_former_next(f, 1 + (uint32_t)below(100));
+    uint32_t number;
+    if (record)
+      f->outcome[pg_keep_restore(t, record, NOW, &number)]++;
   }
 }
 
@@ -160,12 +261,16 @@ static int64_t go_on(int file, int hints)
     struct keep_former *f = pg_keep_former(file, &looked, below(2));
     if (!f)
       fail("the former file");
+    read_all(file, &looked);
+    f->own = below(4) ? NULL : own;
     f->restore = pg_keep_restore_into;
     f->context = &into;
     f->now = NOW;
     if (pg_keep_former_hints(f, hints, looked.inode))
       pg_keep_former_ask(f, &t->index);
-    bool more = true;
+    bool more = below(8) > 0;
+    if (!more)
+      go_on_in_lua(f, t);
     for (int i = 0; i < 2000 && more; i++) {
       look_up(t);
       if (i % 4 == 0)
@@ -181,6 +286,8 @@ static int64_t go_on(int file, int hints)
       ;
     pg_keep_former_close(f);
   }
+  if (below(4) == 0 && pg_keep_look(file, &looked) && looked.header.record_size < 4096)
+    replicate(file, &looked);
   pg_flow_table_free(t);
   return used;
 }

@@ -260,6 +260,7 @@ def test_files_that_somebody_has_changed_are_read_within_bounds(tmp_path):
                 for name in ("keep", "former", "recall", "restore")]
     sources += [ROOT / f"src/net/flow/{name}.c"
                 for name in ("table", "index", "hints", "records", "memory")]
+    sources += [ROOT / f"src/net/replica/{name}.c" for name in ("source", "target")]
     built = run("cc", "-std=gnu11", "-O1", "-g", "-Wall", "-fsanitize=address,undefined",
                 "-fno-sanitize-recover=all", "-o", fuzz, *sources)
     assert built.returncode == 0, built.stderr
