@@ -33,7 +33,8 @@ both[1] -> manager :: FlowIPManager(8192, TIMEOUT 4, VERBOSE 0)
   -> FlowIPLoadBalancer(DST 7.0.0.1, DST 7.0.0.2, VIP 9.9.9.9) -> FlowCounter -> Discard;
 """
 FATAL = re.compile(r"PANIC|traceback|attempt to|assertion|runtime error|Sanitizer", re.I)
-GONE = re.compile(r"in the place of (\d+) here, of which (\d+) are gone")
+GONE = re.compile(r"here, of which (\d+) are gone|gone, with (\d+) records that it alone")
+FORMER = re.compile(r"%20former%20\d+$")
 GOES_ON = re.compile(r"goes on with (\d+) of (\d+) records(?:; not used: (.*))?")
 FAIR = r"(?:\d+ (?:out of time|above the capacity)(?:, )?)+"
 
@@ -272,15 +273,9 @@ class ReplicaSoak:
         finally:
             self.backup.proxy.go_on()
             os.kill(pid, signal.SIGCONT)
-        due = {}
-        for name in had.keys() & has.keys():
-            there = {one[0] for one in has[name].records.values()}
-            gone = sum(one[0] not in there for one in had[name].records.values())
-            if gone:
-                due[len(had[name].records)] = gone
-        said = {int(n): int(gone) for n, gone in GONE.findall(
-            self.backup.said("replica")[before:])}
-        assert said == due, f"{due} are gone of as many, and {said} were said to be"
+        due = sorted(filter(None, (gone(name, file, has) for name, file in had.items())))
+        said = sorted(int(n or m) for n, m in GONE.findall(self.backup.said("replica")[before:]))
+        assert said == due, f"{due} are gone, and {said} were said to be"
 
     # After each step ------------------------------------------------------------------
 
@@ -330,6 +325,13 @@ class ReplicaSoak:
         found = self.check()
         self.repeated(before)
         return found
+
+
+def gone(name, file, master):
+    """How many records of a backup's file the master's files of that item haven't."""
+    there = {one[0] for each, has in master.items() for one in has.records.values()
+             if FORMER.sub("", each) == FORMER.sub("", name)}
+    return sum(one[0] not in there for one in file.records.values())
 
 
 def resident(pid):

@@ -147,7 +147,7 @@ class Lwaftr:
         done = soak.run("config", *words)
         if done.returncode == 0:
             self.softwires = due
-        elif not sure and "ended" in done.stderr:  # it may be in effect
+        elif not sure and "before it has answered" in done.stderr:  # it may be in effect
             self.softwires = wait_until(lambda: self.found(soak), "the softwires", PATIENCE_S)
             assert self.softwires in (before, due), self.softwires
         assert not sure or done.returncode == 0, done.stderr

@@ -36,8 +36,10 @@ function client.connect(text)
   return client.of(instances.find(instances.list(), text))
 end
 
+-- It may have done what it was asked, and saved that, before it ended.
 local function gone(self)
-  failure.raise("process %d has closed the connection", self.instance.pid)
+  failure.raise("process %d has closed the connection before it has answered: `perigee "
+    .. "config get` shows whether a change is in effect", self.instance.pid)
 end
 
 --- Send a call, whose answer is to be received later.
