@@ -187,3 +187,31 @@ def test_the_page_has_all_of_it():
                  "hugepages", "savefiles", "logs", "snabb config", "perigee metrics", "--files",
                  "MoonGen", "perigee@NAME"):
         assert word in PAGE, word
+
+
+def as_nobody_and_gone(process, port, order):
+    """Another user connects, gives the order and closes, all before the process looks."""
+    process.send(signal.SIGSTOP)
+    code = (f"import socket; s = socket.create_connection(('127.0.0.1', {port}), 20); "
+            f"s.sendall({order!r}); s.close()")
+    assert run(*NOBODY, "/usr/bin/python3", "-c", code).returncode == 0
+    process.send(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("place", ["", "0.0.0.0:"], ids=["refused", "limited"])
+def test_who_has_gone_when_the_kernel_is_asked_is_not_root(folder, place):
+    """To which the kernel gives connections that nobody has any more."""
+    file = folder / "file"
+    config = ("InfiniteSource(LIMIT 1) -> a :: AggregateCounter -> Discard; "
+              'Script(print "port=$(click_driver@@ControlSocket.port)")')
+    with running(PERIGEE, "click", "-p", place + "41000+", "-e", config) as process:
+        process.wait_for("\n")
+        port = int(process.said.split("port=")[1].split()[0])
+        as_nobody_and_gone(process, port, b"WRITE a.write_text_file %s\r\n" % bytes(file))
+        if not place:
+            process.wait_for("refused a connection")
+        # Whoever comes later is served later.
+        with socket.create_connection(("127.0.0.1", port), 20) as own:
+            own.sendall(b"READ a.nagg\r\nQUIT\r\n")
+            assert b"200" in b"".join(iter(lambda: own.recv(65536), b""))
+        assert not file.exists()

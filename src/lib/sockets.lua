@@ -149,7 +149,7 @@ end
 --- A server on the listening socket `fd` (nil: none), whose connections get sessions
 --- from make(address), which posix.sys.socket has made (nil: there is none).
 --- `log(message)`, if given, is told of connections. `admit(address)`, if given, says
---- whether a connection from there is served.
+--- whether a connection from there is served; then `address` has its `fd`, too.
 function sockets.server(fd, make, log, admit)
   return setmetatable({fd = fd, make = make, connections = {}, fds = {},
     came = {}, addresses = {}, number = 0,
@@ -202,6 +202,7 @@ local function accept_all(self)
       end
       return
     end
+    address.fd = fd
     if self.admit(address) then
       make_room(self, address.addr or UNIX)
       self:add(fd, address)

@@ -127,6 +127,7 @@ bool pg_eal_started(void);
 void pg_eal_stop(void);
 bool pg_eal_hugepages(void);
 bool pg_hugepages_can_be_had(uint64_t bytes);
+int64_t pg_peer_user(int fd);
 bool pg_addresses_can_be_had(uint64_t bytes);
 bool pg_thread_can_be_had(void);
 const char *pg_error(void);

@@ -28,8 +28,8 @@ local function admit(self)
     if peer.is_trusted(address) then return true end
     if not self.has_refused then
       self.has_refused = true
-      self:remark("refused a connection of another user; LOCALHOST false lets "
-        .. "all connect")
+      self:remark("refused a connection of another user, or one that was "
+        .. "closed at once; LOCALHOST false lets all connect")
     end
     return false
   end
