@@ -2,9 +2,11 @@
 """The files that Perigee reads: of each format a small valid one, and the command that
 reads it, in which @ stands for its path."""
 
+import bz2
 import dataclasses
 import gzip
 import json
+import lzma
 import struct
 
 from scapy.all import IP, TCP, Ether, raw
@@ -53,6 +55,40 @@ def pcapng(order):
         + struct.pack(order + "HH4sHH", 1, 4, b"note", 0, 0)
     return block(0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1)) \
         + block(1, interface) + block(6, packet) + block(3, struct.pack(order + "I", 52) + UDP)
+
+
+def pcapng_of_all_blocks():
+    """All blocks of draft-ietf-opsawg-pcapng-03, and of 2004's; two sections, the second
+    big-endian."""
+    def option(order, code, data):
+        return struct.pack(order + "HH", code, len(data)) + data + bytes(-len(data) % 4)
+
+    def section(order):
+        def block(kind, body):
+            total = 12 + len(body)
+            return struct.pack(order + "II", kind, total) + body + \
+                struct.pack(order + "I", total)
+        end = struct.pack(order + "HH", 0, 0)
+        data = UDP + bytes(-len(UDP) % 4)
+        sizes = struct.pack(order + "II", len(UDP), len(UDP))
+        return b"".join([
+            block(0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1) +
+                  option(order, 3, b"an OS") + end),
+            block(1, struct.pack(order + "HHI", 1, 0, 0) + option(order, 2, b"eth0") +
+                  option(order, 9, b"\x09") + option(order, 14, bytes(8)) + end),
+            block(1, struct.pack(order + "HHI", 1, 0, 96) + option(order, 9, b"\x86") + end),
+            block(4, struct.pack(order + "HH4s", 1, 8, bytes([10, 0, 0, 1])) + b"a.b\0" +
+                  end),
+            block(6, struct.pack(order + "III", 0, 1, 2) + sizes + data +
+                  option(order, 2, struct.pack(order + "I", 1)) + end),
+            block(2, struct.pack(order + "HHII", 1, 0, 1, 2) + sizes + data),
+            block(3, struct.pack(order + "I", len(UDP)) + data),
+            block(5, struct.pack(order + "III", 1, 1, 2) + option(order, 4, bytes(8)) + end),
+            block(9, b"__REALTIME_TIMESTAMP=1\n\n" + bytes(0)),
+            block(10, struct.pack(order + "II", 0x544C534B, 4) + b"key\n"),
+            block(0xBAD, struct.pack(order + "I", 32473) + b"abcd"),
+            block(0x40000BAD, struct.pack(order + "I", 32473) + b"abcd")])
+    return section("<") + section(">")
 
 
 def archive(files):
@@ -251,6 +287,12 @@ def formats():
     add("pcap, gzip", packed, "echo pcap:rx=@,tx=/dev/null")
     add("pcap, zstd", zstd(pcap("<", MICROSECONDS)), "echo pcap:rx=@,tx=/dev/null")
     add("pcap, gzip, FromDump", packed,
+        "click -e FromDump(@,STOP\ttrue)->Discard")
+    for kind, pack in ("xz", lzma.compress), ("bzip2", bz2.compress):
+        add(f"pcap, {kind}, FromDump", pack(pcap("<", MICROSECONDS)),
+            "click -e FromDump(@,STOP\ttrue)->Discard")
+    add("pcapng, all blocks", pcapng_of_all_blocks(), "echo pcap:rx=@,tx=/dev/null")
+    add("pcapng, all blocks, FromDump", pcapng_of_all_blocks(),
         "click -e FromDump(@,STOP\ttrue)->Discard")
     add("pcap, replay", pcap("<", MICROSECONDS), "replay --topspeed @ null")
     add("pcapng, replay", pcapng("<"),
