@@ -25,8 +25,7 @@ enum {
 /* What mg_send and its like say instead of a number of packets. */
 enum mg_fault {
   MG_SENT_TWICE = -1,        /* a buffer that was sent or freed already */
-  MG_NO_BUFFER = -2,         /* a null pointer among the buffers */
-  MG_FOREIGN = -3            /* what isn't a buffer of any pool */
+  MG_NO_BUFFER = -2          /* a null pointer among the buffers */
 };
 
 /* A lock that tasks share: room for a pthread_mutex_t (moongen/locks.lua). */
