@@ -250,6 +250,19 @@ def test_peers_without_the_token_and_liars_are_refused(hosts):
         assert b.check().stdout == ""  # nothing was made
 
 
+def test_a_master_knows_another_token_from_a_cut(hosts):
+    a, b = hosts
+    with socket.create_server(("127.0.0.1", b.port)) as listener, \
+            a.replicate(b, "--role", "master") as sending:
+        listener.accept()[0].close()
+        sending.wait_for("x: 127.0.0.1 closed the connection")
+        listener.close()
+        (b.folder / "token").write_text(TOKEN[::-1])
+        with b.replicate(a, "--role", "backup") as taking:
+            sending.wait_for("x: 127.0.0.1 has another token, or isn't a replica")
+            taking.wait_for("127.0.0.1 isn't let in: it has another token")
+
+
 @pytest.mark.parametrize("mode, text, said", [
     (0o644, TOKEN, "it must be yours, and closed to others"),
     (0o600, "short", "its first line has 5 bytes, and a token has 16 to 256")])

@@ -272,7 +272,10 @@ function Receiver:work()
   end
   if self.state == "handshake" then
     local done = self.connection:handshake()
-    if done == nil then return "it has another token, or speaks no TLS" end
+    if done == nil then
+      return self.connection.closed and "closed the connection"
+        or "it has another token, or speaks no TLS"
+    end
     if not done then return nil end
     self.state = "greeting"
   end

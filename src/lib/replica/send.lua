@@ -275,6 +275,7 @@ function Sender:work()
     if done == nil then
       local reason = self.connection.reason
       return reason and "can't be reached: " .. reason
+        or self.connection.closed and "closed the connection"
         or "has another token, or isn't a replica"
     end
     if not done then return nil end

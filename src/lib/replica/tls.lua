@@ -36,7 +36,7 @@ ffi.cdef [[
   int SSL_shutdown(SSL *ssl);
   int SSL_get_error(const SSL *ssl, int result);
 ]]
-ffi.cdef "void ERR_clear_error(void);"
+ffi.cdef "void ERR_clear_error(void); unsigned long ERR_peek_error(void);"
 
 local tls = {}
 
@@ -44,7 +44,8 @@ local tls = {}
 local MINIMUM, MAXIMUM, TLS_1_2, MODE = 123, 124, 0x0303, 33
 local PARTIAL, MOVING = 1, 2 -- what SSL_write may do
 local NO_RENEGOTIATION, NO_TICKET = 2 ^ 30, 2 ^ 14
-local WANT_READ, WANT_WRITE, SYSTEM = 2, 3, 5
+local PROTOCOL, WANT_READ, WANT_WRITE, SYSTEM, END = 1, 2, 3, 5, 6
+local REASON, UNEXPECTED_END = 2 ^ 23, 294 -- <openssl/err.h>, <openssl/sslerr.h>
 local CIPHER, IDENTITY = "ECDHE-PSK-CHACHA20-POLY1305", "perigee"
 local FEWEST, MOST = 16, 256 -- bytes of a token
 
@@ -145,12 +146,14 @@ local function outcome(self, n)
   self.wants = why == WANT_WRITE and "OUT" or "IN"
   if why == WANT_READ or why == WANT_WRITE then return 0 end
   self.over = true
+  self.closed = why == END or why == SYSTEM and code == 0 or why == PROTOCOL
+    and tonumber(crypto.ERR_peek_error()) % REASON == UNEXPECTED_END
   self.reason = why == SYSTEM and code ~= 0 and errno.errno(code) or nil
 end
 
 --- Go on with the handshake: true once it is done, false while it isn't, nil if it has
---- failed: self.reason says why the network is at fault; else the other end hasn't the
---- token, or doesn't speak TLS.
+--- failed: self.reason says why the network is at fault, or self.closed that the other
+--- end has closed it; else that hasn't the token, or doesn't speak TLS.
 function Connection:handshake()
   if self.ready then return true end
   local n = outcome(self, handshake(self.ssl))
