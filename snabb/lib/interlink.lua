@@ -16,6 +16,7 @@ local ffi = require("ffi")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
 local C = require("core.declare")("native/snabb.h")
+local arguments = require("core.lib.arguments")
 local failure = require("core.failure")
 local folders = require("core.shm.process_folders")
 local owner = require("core.shm.owner")
@@ -46,6 +47,7 @@ local MOST = 2^20 -- packets
 local RETRY_S, STALE_S = 0.001, 1
 local queue_p = ffi.typeof("struct interlink *")
 local side_t = ffi.typeof("struct interlink_side")
+local istype = ffi.istype
 
 local function slots_for(size) return size + MOST_SLOTS + 2 end
 
@@ -222,12 +224,27 @@ end
 function interlink.detach_receiver(r, name) detach(r, name, RECEIVER) end
 function interlink.detach_transmitter(r, name) detach(r, name, TRANSMITTER) end
 
+local function no_side(name, value)
+  arguments.refuse("interlink." .. name, 1, value,
+    "what interlink.attach_receiver or attach_transmitter returned", 4)
+end
+
+-- The function of C, with a test that compiled loops don't have.
+local function of_side(name)
+  local f = C["pg_interlink_" .. name]
+  return function (r)
+    if not istype(side_t, r) then no_side(name, r) end
+    return f(r)
+  end
+end
+
 --- Is there no room? / is there nothing?
-interlink.full, interlink.empty = C.pg_interlink_full, C.pg_interlink_empty
+interlink.full, interlink.empty = of_side("full"), of_side("empty")
 
 --- Put the packet into the queue, which must not be full. It is no longer the caller's;
 --- it isn't counted as freed (packet.account_free).
 function interlink.insert(r, p)
+  if not istype(side_t, r) then no_side("insert", r) end
   C.pg_interlink_insert(r, p)
   packet.free_internal(p)
 end
@@ -235,13 +252,14 @@ end
 --- Take a packet out of the queue, which must not be empty. It has no bytes if the
 --- transmitter lied about its length.
 function interlink.extract(r)
+  if not istype(side_t, r) then no_side("extract", r) end
   local p = packet.allocate()
   C.pg_interlink_extract(r, p)
   return p
 end
 
 --- Let the receiver see what was inserted / the transmitter use the room.
-interlink.push, interlink.pull = C.pg_interlink_push, C.pg_interlink_pull
+interlink.push, interlink.pull = of_side("push"), of_side("pull")
 
 interlink.type = shm.register("interlink", interlink)
 

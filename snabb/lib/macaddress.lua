@@ -50,6 +50,9 @@ end
 
 --- The bits from `first` up to but not including `last`, of `bits`, as a number.
 function macaddress:subbits(first, last)
+  local problem = arguments.problem("subbits()'s first bit", "count", first)
+    or arguments.problem("subbits()'s last bit", "count", last)
+  if problem then error(problem, 2) end
   local mask = bit.lshift(1LL, last - first) - 1
   return tonumber(bit.band(bit.rshift(self.bits, first), mask))
 end

@@ -77,6 +77,35 @@ describe("wrong arguments of headers:", function ()
 end)
 
 describe("wrong arguments of libraries:", function ()
+  -- Of a receiver, that is attached for as long as it is tried.
+  for _, f in ipairs{"full", "empty", "extract", "push", "pull", "insert"} do
+    it("lib.interlink." .. f, function ()
+      local interlink = require("lib.interlink")
+      local side = interlink.attach_receiver("wrong/arguments.interlink", 16)
+      wrong.right.side = function () return side end
+      local ok, fault = pcall(wrong.try, "interlink." .. f, function (...)
+        if (...) ~= side then return interlink[f](...) end
+        error("right", 0)
+      end, "side")
+      interlink.detach_receiver(side, "wrong/arguments.interlink")
+      assert.is_true(ok, fault)
+    end)
+  end
+  functions("lib.ipsec.aes_gcm_avx", {
+    aes_keyexp_128_enc_avx = "pointer pointer",
+    aesni_encrypt_256_single_block = "pointer pointer",
+    aad_prehash = "pointer pointer pointer size",
+  })
+  functions("core.lib.getopt", {get_opts = "table string table",
+    get_ordered_opts = "table string table"})
+  functions("lib.lpm.ip4", {masked = "amount amount", commonlength = "amount amount",
+    tostring = "amount", parse = "string"})
+  it("lib.macaddress", function ()
+    local mac = require("lib.macaddress"):new("02:00:00:00:00:01")
+    assert.is_true(wrong.try("mac:subbits", function (...)
+      return mac:subbits(...)
+    end, "size size") >= 8)
+  end)
   functions("lib.checksum", {
     ipsum = "pointer amount amount", finish_packet = "pointer amount amount",
     verify_packet = "pointer amount", prepare_packet4 = "pointer amount",

@@ -194,7 +194,8 @@ local function receive(fd, session)
 end
 
 local function accept_all(self)
-  while idle.has_room(self) do
+  for _ = 1, BACKLOG do -- more come with the next poll()
+    if not idle.has_room(self) then return end
     local fd, address, number = socket.accept(self.fd)
     if not fd then
       if not would_wait(number) then

@@ -129,6 +129,30 @@ describe("servers that don't wait", function ()
     return fd
   end
 
+  it("take so many clients at a time, and the next ones then", function ()
+    local path = os.tmpname()
+    os.remove(path)
+    local seen = 0
+    local server = sockets.server(sockets.listen_unix(path), echo, nil, function ()
+      seen = seen + 1
+      -- As fast as one is refused another comes.
+      if seen < 300 then
+        local fd = assert(sockets.connect_unix(path))
+        unistd.close(fd)
+      end
+      return false
+    end)
+    local first = assert(sockets.connect_unix(path))
+    unistd.close(first)
+    server:poll()
+    assert.is_true(seen < 200, seen)
+    server:poll()
+    server:poll()
+    assert.equal(300, seen)
+    server:close()
+    os.remove(path)
+  end)
+
   it("let the oldest idle client of an address go for its next", function ()
     local fd, port = assert(sockets.listen_tcp("127.0.0.1", 0))
     local server = sockets.server(fd, function ()

@@ -277,11 +277,9 @@ function COMMANDS.QUIT(self, words)
   answer(self, OK, "Goodbye!")
   self.at_end, self.input = true, ""
 end
-
 COMMANDS.CLOSE = COMMANDS.QUIT
 
-local HELP = {
-  "Commands:",
+local HELP = {"Commands:",
   "READ handler [argument...]     read a handler; DATA follows",
   "READDATA handler bytes         the same, with so many bytes as argument",
   "READUNTIL handler [end]        the same, with lines up to an empty one, or `end`",
@@ -320,9 +318,8 @@ local function obey(self)
     if #line > LONGEST_LINE then self.at_end, self.input = true, "" end
     return false
   end
-  local kept = self.input
-  self.input = kept:sub(behind)
-  local words = {}
+  local kept, words = self.input, {}
+  self.input, self.asked = kept:sub(behind), true
   for word in line:gmatch("%S+") do words[#words + 1] = word end
   if #words == 0 then return true end
   if line:find(HTTP_REQUEST) then words = {"QUIT"} end -- a browser was made to send it
@@ -346,5 +343,8 @@ function Session:work()
   self.paused = self.outgoing >= MUCH_OUTPUT
   self.done = self.at_end and self.input == ""
 end
+
+--- Has the client given no command yet? It makes room for others.
+function Session:is_idle() return not self.asked end
 
 return protocol

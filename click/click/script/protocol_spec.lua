@@ -41,6 +41,11 @@ local function said(input, options, router)
 end
 
 describe("the control protocol", function ()
+  it("lets a client make room for others that has given no command", function ()
+    assert.is_true(select(2, said("READ s.sw")):is_idle())
+    assert.is_false(select(2, said("READ s.switch\n")):is_idle())
+  end)
+
   it("reads and writes handlers", function ()
     assert.equal([[
 200 Read handler 's.switch' OK.

@@ -5,6 +5,7 @@
 
 local ffi = require("ffi")
 local C = require("core.declare")("native/snabb.h")
+local arguments = require("core.lib.arguments")
 local failure = require("core.failure")
 
 ffi.cdef(("typedef struct gcm_data { uint8_t room[%d]; } gcm_data;"):format(
@@ -17,6 +18,9 @@ local aes_gcm_avx = {}
 -- The tag is written to `tag`; it isn't compared.
 local function runner(bits, encrypts)
   return function (data, to, from, size, iv, aad, aad_size, tag, tag_size)
+    if type(data) ~= "cdata" then
+      arguments.refuse("aes_gcm_avx", 1, data, "a gcm_data")
+    end
     call.to, call.from, call.size = to, from, size
     call.iv, call.aad, call.aad_size = iv, aad, aad_size
     call.tag, call.tag_size = tag, tag_size
@@ -55,5 +59,14 @@ function aes_gcm_avx.auth16_equal(a, b)
   a, b = ffi.cast("const uint64_t *", a), ffi.cast("const uint64_t *", b)
   return bit.bor(bit.bxor(a[0], b[0]), bit.bxor(a[1], b[1]))
 end
+
+for _, bits in ipairs{128, 256} do -- these aren't called for each packet
+  arguments.guard(aes_gcm_avx, "aes_gcm_avx", {
+    [("aes_keyexp_%d_enc_avx"):format(bits)] = "pointer pointer",
+    [("aesni_encrypt_%d_single_block"):format(bits)] = "pointer pointer",
+  })
+end
+arguments.guard(aes_gcm_avx, "aes_gcm_avx",
+  {aad_prehash = "pointer pointer pointer count"})
 
 return aes_gcm_avx

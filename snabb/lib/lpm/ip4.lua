@@ -44,7 +44,8 @@ function ip4.eq(a, b) return a == b end
 
 --- Bit `offset` of the address, 0 or 1; 0 is the highest, 31 the lowest.
 function ip4.get_bit(ip, offset)
-  assert(offset >= 0 and offset < 32, "an address has bits 0 to 31")
+  assert(type(offset) == "number" and offset >= 0 and offset < 32,
+    "an address has bits 0 to 31")
   return tonumber(band(rshift(ip, 31 - offset), 1))
 end
 
@@ -63,4 +64,5 @@ function ip4.commonlength(a, b)
   return 32
 end
 
-return require("core.lib.arguments").guard(ip4, "ip4", {tostring = "number"})
+return require("core.lib.arguments").guard(ip4, "ip4", {
+  tostring = "number", masked = "number number", commonlength = "number number"})

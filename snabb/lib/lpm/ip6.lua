@@ -26,6 +26,7 @@ end
 --- The address of a text (RFC 4291, section 2.2, forms 1 and 2); raises an error if it
 --- is none.
 function IP6.parse(text)
+  if type(text) ~= "string" then invalid(tostring(text)) end
   local head, tail = text:match("^(.-)::(.*)$")
   local first, last = groups_of(head or text), groups_of(tail or "")
   if not (first and last) then invalid(text) end

@@ -101,4 +101,5 @@ function getopt.get_opts(args, short, long)
   return result, first
 end
 
-return getopt
+return require("core.lib.arguments").guard(getopt, "getopt", {
+  get_ordered_opts = "table string table", get_opts = "table string table"})

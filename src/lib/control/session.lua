@@ -121,6 +121,7 @@ function Session:work()
     local line = not is_behind(self) and not self.done and not self.awaited
       and next_line(self)
     if not line then break end
+    self.asked = true
     if line:find("%S") then handle(self, line) end
   end
   local waiting = self.input:find("\n", 1, true)
@@ -157,6 +158,9 @@ end
 function Session:busy()
   return #self.jobs > 0 or self.outgoing > 0 or self.input ~= "" or self.awaited ~= nil
 end
+
+--- Has the client made no request yet? It makes room for others.
+function Session:is_idle() return not self.asked end
 
 --- Stop all jobs; how many there were. Each says its last words.
 function Session:stop()

@@ -19,6 +19,16 @@ local function stopped(raw)
 end
 
 describe("a session of the control socket", function ()
+  it("makes room for others until its client has asked for something", function ()
+    local s = session.new{}
+    s:receive('{"do":')
+    s:work()
+    assert.is_true(s:is_idle())
+    s:receive('"x"}\n')
+    s:work()
+    assert.is_false(s:is_idle())
+  end)
+
   it("hears a client that is to stop its bytes, however many wait", function ()
     assert.same({1, false}, {stopped(true)})
   end)

@@ -3,6 +3,7 @@
 -- it, or the kernel, has closed its ports. What opens them next waits for its end, of
 -- which a pidfd (pidfd_open(2)) gives notice.
 
+local fcntl = require("posix.fcntl")
 local ffi = require("ffi")
 local owner = require("core.shm.owner")
 local patience = require("core.lib.patience")
@@ -16,6 +17,7 @@ ffi.cdef "long syscall(long number, ...);"
 
 local PIDFD_OPEN = 434 -- <asm/unistd.h>, the same everywhere
 local LOOK_MS = 5
+local MOST_BYTES = 256 -- of a note
 local PATIENCE_S = 5 -- with the kernel, which closes what the other one had open
 
 --- A descriptor that can be read once the process has ended; nil if there is none.
@@ -50,10 +52,10 @@ function ending.note(path) tree.tell(path, owner.name_of(unistd.getpid())) end
 --- Nobody has the name's lock: a function that waits for the process that the note
 --- names, if that is still there; nil if it isn't.
 function ending.of(path)
-  local file = io.open(path)
-  local text = file and file:read("*l")
-  if file then file:close() end
-  local pid = owner.left(text)
+  local fd = fcntl.open(path, fcntl.O_RDONLY + fcntl.O_NONBLOCK) -- it may be a pipe
+  local text = fd and unistd.read(fd, MOST_BYTES)
+  if fd then unistd.close(fd) end
+  local pid = owner.left(text and text:match("^[^\n]+"))
   if not pid or pid == unistd.getpid() then return nil end
   local pidfd = ending.pidfd(pid)
   return pidfd and ending.awaiting(pidfd, pid)
