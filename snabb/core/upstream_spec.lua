@@ -71,7 +71,7 @@ describe("perigee --snabb", function ()
   end
 
   local function perigee(arguments)
-    local pipe = io.popen(("timeout 20 %s %s 2>&1; echo status $?")
+    local pipe = io.popen(("timeout 600 %s %s 2>&1; echo status $?")
       :format(PERIGEE, arguments))
     local output = pipe:read("*a")
     pipe:close()
@@ -99,7 +99,7 @@ describe("perigee --snabb", function ()
   end)
 
   it("may be given in the environment", function ()
-    local pipe = io.popen(("PERIGEE_SNABB=%s timeout 20 %s fake x 2>&1"):format(dir,
+    local pipe = io.popen(("PERIGEE_SNABB=%s timeout 600 %s fake x 2>&1"):format(dir,
       PERIGEE))
     assert.matches("\nfake\tx\tfunction", pipe:read("*a"))
     pipe:close()

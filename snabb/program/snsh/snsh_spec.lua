@@ -28,7 +28,7 @@ end
 local function type_in(text)
   local name = testing.temporary(text)
   local perigee = assert(unistd.readlink("/proc/self/exe"))
-  local pipe = io.popen(("timeout 60 %s snsh <%s 2>&1; echo $?"):format(perigee, name))
+  local pipe = io.popen(("timeout 600 %s snsh <%s 2>&1; echo $?"):format(perigee, name))
   local said = pipe:read("*a")
   pipe:close()
   os.remove(name)
@@ -61,7 +61,7 @@ describe("snsh -p, -d and -q", function ()
 
   it("open a shell on SIGQUIT, and go on when it ends", function ()
     local perigee = assert(unistd.readlink("/proc/self/exe"))
-    local pipe = io.popen(([[echo 'print("in the shell"); done = true' | timeout 60 %s \
+    local pipe = io.popen(([[echo 'print("in the shell"); done = true' | timeout 99 %s \
       snsh -q repl -e 'rawset(_G, "done", false); os.execute("kill -QUIT $PPID")
         engine.main{done = function () return done end, no_report = true}
         print("over")' 2>&1]]):format(perigee))

@@ -28,7 +28,10 @@ local function events_of(body, fused, seconds)
     end
     regions.on_null("x", X)
     engine.busywait = true
-    engine.main{duration = %g, report = {showjit = true}}
+    local C = require("core.native")
+    local ends = C.pg_cpu_seconds() + %g
+    engine.main{done = function () return C.pg_cpu_seconds() > ends end,
+      report = {showjit = true}}
     for _, e in ipairs(health.problems()) do
       print(("%%s|%%d|%%s|%%s|%%s"):format(e.kind, e.line, e.reason, tostring(e.app),
         tostring(e.region)))
@@ -48,7 +51,8 @@ describe("jit_health #slow", function ()
     for _, fused in ipairs{true, false} do
       local said = events_of(
         "self.s = string.gsub('abc', 'b', function (x) return x end)", fused)
-      assert.matches("blacklisted|5|NYI: bytecode FNEW|x|", said, 1, true)
+      -- work() or who calls it, whichever is hot first
+      assert.matches("blacklisted|[59]|NYI: bytecode FNEW|x|", said)
       assert.equal(fused, said:find("region of x", 1, true) ~= nil)
       assert.matches("\n?jit: app 'x' is slowed down at /tmp/[^\n]*:6: NYI: bytecode "
         .. "FNEW[^\n]*; see `perigee doctor`\n", said)

@@ -26,9 +26,9 @@ local function quoted(text)
 end
 
 --- What `perigee ARGUMENTS` (a list of strings) prints on stdout and stderr,
---- and its exit status. It is killed after 60 seconds: status 124.
+--- and its exit status. It is killed after 600 seconds: status 124.
 function testing.perigee(arguments)
-  local words = {"timeout 60", quoted(assert(unistd.readlink("/proc/self/exe")))}
+  local words = {"timeout 600", quoted(assert(unistd.readlink("/proc/self/exe")))}
   for _, word in ipairs(arguments) do words[#words + 1] = quoted(word) end
   local pipe = io.popen(table.concat(words, " ") .. " 2>&1 </dev/null; echo $?")
   local text = pipe:read("*a")
