@@ -174,7 +174,7 @@ end
 
 local Queue = element.define{
   name = "Queue", extends = NotifierQueue, notifies = "both",
-  aliases = {"FullNoteQueue", "ThreadSafeQueue"},
+  aliases = {"FullNoteQueue", "ThreadSafeQueue", "MSQueue"},
   summary = "a queue that wakes who pulls and who pushes",
 }
 

@@ -130,6 +130,18 @@ function RED:process(p)
   return nil, 1
 end
 
+--- The queues' average length, in whole packets.
+function RED:average_length()
+  if self.stability == 0 then return length_of(self.queues) end
+  return self.average:rounded()
+end
+
+--- Drop with up to this probability between the thresholds, from now on.
+function RED:set_likelihood(max_p)
+  self.max_p = tonumber(("%.5f"):format(max_p)) -- as close as whole numbers can say it
+  set_lines(self)
+end
+
 function RED:take_state(old)
   self.average.scaled = old.average.scaled
 end
@@ -160,4 +172,54 @@ RED.handlers = {
   end},
 }
 
-return {RED}
+-- AdaptiveRED: a RED that keeps a queue near a length (Floyd, Gummadi and Shenker,
+-- Adaptive RED, 2001). Twice a second it makes drops likelier or less likely. --------
+
+local INTERVAL = 0.5               -- seconds
+local LEAST_TARGET = 10            -- packets
+local STEP, SHRINK = 655, 58982    -- a hundredth, nine tenths
+local LIKELIEST = ONE / 2          -- above it max_p grows no more
+
+local AdaptiveRED = element.define{
+  name = "AdaptiveRED", extends = RED, live = false,
+  summary = "drops packets so that queues stay near a length",
+  arguments = {
+    {"TARGET", "unsigned", required = true}, {"MAX_P", "real", required = true},
+    {"QUEUES", "argument", keyword = true},
+    {"STABILITY", "unsigned", default = 4, keyword = true},
+  },
+  notes = "A RED with thresholds of half of TARGET (10 at least) and one and a half "
+    .. "times TARGET. Each half second MAX_P grows by up to 0.01 (a quarter of it at "
+    .. "most) while the queues' average is above the middle of the upper half, up to "
+    .. "0.5, and becomes nine tenths while it is below that of the lower half.",
+}
+
+function AdaptiveRED:configure(a)
+  local target = math.max(a.TARGET, LEAST_TARGET)
+  local least = math.floor(target / 2)
+  RED.configure(self, {
+    MIN_THRESH = least, MAX_THRESH = target + least, MAX_P = a.MAX_P,
+    QUEUES = a.QUEUES, STABILITY = a.STABILITY, GENTLE = true,
+  })
+end
+
+-- Let drops be as likely as the queues' average wants.
+local function adapt(self)
+  local average, max_p = self:average_length(), math.floor(self.max_p * ONE + 0.5)
+  local part = math.floor((self.max - self.min) / 2)
+  if average < self.min + part and max_p > STEP then
+    max_p = math.floor(max_p * SHRINK / ONE)
+  elseif average > self.max - part and max_p < LIKELIEST then
+    max_p = max_p + math.min(STEP, math.floor(max_p / 4))
+  end
+  self:set_likelihood(max_p / ONE)
+  self.timer:again(INTERVAL)
+end
+
+function AdaptiveRED:initialize()
+  RED.initialize(self)
+  self.timer = self.router:timer(function () adapt(self) end)
+  self.timer:after(INTERVAL)
+end
+
+return {RED, AdaptiveRED}
