@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- libmoon's module `pipe`: slow pipes take any values, fast pipes pointers, packet
--- rings packets (as many as they have places, or so many packets or bytes).
+-- rings packets (as many as they have slots, or so many packets or bytes).
 
 local arguments = require("moongen.arguments")
 local ffi = require("ffi")
