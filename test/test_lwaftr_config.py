@@ -2,8 +2,10 @@
 """`perigee config` and `perigee lwaftr query` on a running lwAFTR: what is asked, changed
 and refused. A refused change leaves all as it was."""
 
+import contextlib
 import json
 import os
+import socket
 
 import pytest
 
@@ -269,6 +271,27 @@ def test_ends_when_it_is_told_to(tmp_path):
                    perigee("config", "get", name, "/").returncode == 0, "the lwAFTR")
         assert perigee("config", "shutdown", name).returncode == 0
         assert process.finish() == 0
+
+
+def test_clients_that_ask_for_nothing_make_room(tmp_path):
+    """64 connections are served: of these each has sent a part of a call."""
+    conf = tmp_path / "a.conf"
+    conf.write_text("softwire-config { }")
+    name, env = NAME + "-3", {**os.environ, "SNABB_SHM_ROOT": str(tmp_path / "shm")}
+
+    def get_all():
+        return perigee("config", "get", name, "/", env=env)
+    with running(PERIGEE, "lwaftr", "bench", "-n", name, conf, conf, conf,
+                 env=env) as process, contextlib.ExitStack() as stack:
+        wait_until(lambda: process.read() and get_all().returncode == 0, "the lwAFTR")
+        path = tmp_path / "shm" / str(process.pid) / "config-leader-socket"
+        for _ in range(70):
+            client = stack.enter_context(socket.socket(socket.AF_UNIX))
+            client.settimeout(20)
+            client.connect(str(path))
+            client.sendall(b"100\nget")
+        result = get_all()
+        assert result.returncode == 0, result.stderr
 
 
 def test_runs_with_both_sides_on_ports_of_one_name(tmp_path):

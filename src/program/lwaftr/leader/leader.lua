@@ -56,6 +56,7 @@ local function go_on(self)
   if not self.answering then
     local text = self.frames:next()
     if not text then return false end
+    self.asked = true
     self.answering = coroutine.create(function () answer(self, text) end)
   end
   local watched = C.pg_watch(false)
@@ -85,6 +86,9 @@ function Connection:work()
     end
   until C.pg_monotonic() >= self.leader.until_time
 end
+
+--- Has the client not sent a whole call yet? It makes room for others.
+function Connection:is_idle() return not self.asked end
 
 function Connection:ended()
   if self.leader.listener == self then self.leader.listener = nil end
