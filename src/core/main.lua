@@ -90,6 +90,11 @@ function main.status_of(err)
     return 128 + number
   end
   local text = conversion.explained(tostring(err))
+  local missing = text:match("undefined symbol: ([pm]g_[%w_]+)")
+  if missing then
+    text = ("this binary is of another version than the Lua files in %s, which call "
+      .. "its %s; build it again with: make"):format(main.root, missing)
+  end
   log.error("%s%s", text, remark(text))
   return failure.is(err) and err.status or 1
 end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 local main = require("core.main")
+local testing = require("testing.support")
 
 -- The modules of programs that are loaded, in one line.
 local function loaded_programs()
@@ -23,5 +24,18 @@ describe("main.programs", function ()
       local module = require(main.find_program(program.name))
       assert.equal(module.summary, program.summary, program.name)
     end
+  end)
+end)
+
+describe("an error", function ()
+  it("of Lua files that are newer than the binary says what to do", function ()
+    local said, status = testing.script([[
+      local ffi = require("ffi")
+      ffi.cdef("void pg_of_tomorrow(void);")
+      ffi.C.pg_of_tomorrow()]])
+    assert.equal(1, status)
+    assert.equal(("perigee: this binary is of another version than the Lua files in "
+      .. "%s, which call its pg_of_tomorrow; build it again with: make\n"):format(
+      main.root), said)
   end)
 end)
