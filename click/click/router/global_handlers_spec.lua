@@ -38,3 +38,19 @@ describe("is_fullpush", function ()
     r:close()
   end)
 end)
+
+describe("spawning_threads", function ()
+  it("has the thread of elements that packets begin in", function ()
+    local r = click.run([[
+      i :: InfiniteSource(LIMIT 1) -> q :: Queue -> u :: Unqueue -> c :: Counter
+      -> q2 :: Queue -> d :: Discard; x :: Idle; y :: Message("");
+      StaticThreadSched(d 1); Script(stop)]], {threads = 2})
+    local said = {}
+    for i, name in ipairs{"i", "q", "u", "c", "q2", "d", "y"} do
+      said[i] = r:handler_read(name .. ".spawning_threads")
+      assert.equal("true", r:handler_read(name .. ".mt_safe"))
+    end
+    assert.same({"0", "", "0", "", "", "1", "0"}, said)
+    r:close()
+  end)
+end)

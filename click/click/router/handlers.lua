@@ -76,6 +76,15 @@ local function passing_threads(e)
   return passing.text(lists[e.name] or {})
 end
 
+-- The thread that packets begin at the element in, as text: where it pushes on what it
+-- pulls or makes, or pulls what ends there.
+local function spawning_threads(e)
+  local pulls = e.processing.inputs:sub(1, 1) == "l"
+  local pushes = e.processing.outputs:sub(1, 1) ~= "l"
+  local spawns = (e.ninputs == 0 or pulls) and (e.noutputs == 0 or pushes)
+  return passing.text(spawns and {e.home_thread or 0} or {})
+end
+
 local DEFAULTS = {
   is_fullpush = {read = function (e) return is_full_push(e, {}) end},
   name = {read = function (e) return e.name end},
@@ -85,6 +94,8 @@ local DEFAULTS = {
   handlers = {read = function (e) return handlers.list(e) end},
   home_thread = {read = function (e) return e.home_thread or 0 end},
   passing_threads = {read = passing_threads},
+  spawning_threads = {read = spawning_threads},
+  mt_safe = {read = function () return true end}, -- by locks, or a copy for each thread
 }
 local DEFAULT_ORDER = {"name", "class", "config", "ports", "handlers", "home_thread"}
 
