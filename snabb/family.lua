@@ -60,7 +60,10 @@ local function globals()
   stringify_messages()
   require("lib.lua.strict").enable()
   local both = package.loaded["core.both"] -- if a tree was given
-  if both then both.settle() end
+  if both then
+    require("lib.former").attach(require("core.lib"), require("core.packet"))
+    both.settle()
+  end
 end
 
 local function has(dir, file)
