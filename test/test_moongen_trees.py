@@ -20,6 +20,18 @@ def test_modules_of_a_tree(tmp_path):
     assert "found\tbeside\tnil\tnil" in result.stdout
 
 
+def test_a_module_that_is_nowhere(tmp_path):
+    script = tmp_path / "script.lua"
+    script.write_text("\nlocal serpent = require 'Serpent'\nfunction master() end")
+    result = run(PERIGEE, "moongen", "script.lua", cwd=tmp_path)
+    assert result.returncode == 1
+    assert (
+        "perigee: task 'master': script.lua:2: there is no module 'Serpent': not beside the "
+        "script, and not in a folder that --tree names; a checkout of libmoon or MoonGen may "
+        "have it (--tree CHECKOUT)\n") in result.stderr
+    assert "no file" not in result.stderr
+
+
 # A protocol as forks of libmoon add it, by proto/newProtocolTemplate.lua.
 CLOCK = """
 require "utils"

@@ -18,12 +18,22 @@ local function own_lines(trace)
   return table.concat(lines, "\n")
 end
 
+-- The text without the places that a missing module was looked for in: the script's
+-- folder and the trees are what a user can do something about.
+local function without_places(text)
+  return (text:gsub("module '([^'\n]+)' not found:\n.*", function (name)
+    return ("there is no module '%s': not beside the script, and not in a folder that "
+      .. "--tree names; a checkout of libmoon or MoonGen may have it (--tree CHECKOUT)")
+      :format(name)
+  end))
+end
+
 --- For xpcall: an error with `text`, `status` (the exit status) and `trace`.
 function errors.explain(err)
   local status = exits.status(err)
   if status then return {exit = status} end
   if failure.is(err) then return {text = err.sentence, status = err.status} end
-  local text = conversion.explained(tostring(err))
+  local text = without_places(conversion.explained(tostring(err)))
   return {text = text, status = 1, trace = own_lines(debug.traceback("", 2))}
 end
 
