@@ -16,7 +16,8 @@ from helpers.command import ROOT, check, perigee, run
 sys.path.insert(0, str(ROOT / "bench"))
 
 from suite import (  # noqa: E402
-    click, fastclick, latency, measure, packetmill, page, router, stack, takeover, tcp, traffic)
+    click, fastclick, idle, latency, measure, packetmill, page, router, stack, takeover, tcp,
+    traffic)
 
 NULL = "net_null_pg0,size=60,copy=0"
 
@@ -336,3 +337,11 @@ def test_compare_wants_a_built_checkout(tmp_path):
     result = run(ROOT / "bench/compare", tmp_path)
     assert result.returncode == 1
     assert "src/snabb isn't there; give a Snabb checkout" in result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it makes network namespaces")
+@pytest.mark.parametrize("kind", ["packet", "tap", "xdp"])
+def test_idle_ports_of_each_kind_answer(kind):
+    measure.build("idle")
+    found = idle.echo(kind, "adaptive", 1)
+    assert found[1000, "p50"] > 0 and found[10000, "p99"] > 0

@@ -123,11 +123,12 @@ def visit(pid, far, iface, seconds, rates=RATES):
 
 
 def echo(kind, mode, seconds):
-    with wires() as (near, far), process(*inside(
-            near, measure.PERIGEE, "--sleep", mode, "echo", kind + ":port", "1")) as pid:
-        time.sleep(SETTLE_S)
-        return visit(pid, near if kind == "tap" else far,
-                     "port" if kind == "tap" else "wire", seconds)
+    with wires() as (near, far):
+        name, asks, by = ("made", near, "made") if kind == "tap" else ("port", far, "wire")
+        with process(*inside(near, measure.PERIGEE, "--sleep", mode, "echo",
+                             kind + ":" + name, "1")) as pid:
+            time.sleep(SETTLE_S)
+            return visit(pid, asks, by, seconds)
 
 
 def reference(seconds):
