@@ -26,7 +26,7 @@ def test_a_module_that_is_nowhere(tmp_path):
     result = run(PERIGEE, "moongen", "script.lua", cwd=tmp_path)
     assert result.returncode == 1
     assert (
-        "perigee: task 'master': script.lua:2: there is no module 'Serpent': not beside the "
+        "perigee: task 'master': script.lua:2: there is no module 'Serpent': not next to the "
         "script, and not in a folder that --tree names; a checkout of libmoon or MoonGen may "
         "have it (--tree CHECKOUT)\n") in result.stderr
     assert "no file" not in result.stderr

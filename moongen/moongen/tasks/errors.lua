@@ -22,7 +22,7 @@ end
 -- folder and the trees are what a user can do something about.
 local function without_places(text)
   return (text:gsub("module '([^'\n]+)' not found:\n.*", function (name)
-    return ("there is no module '%s': not beside the script, and not in a folder that "
+    return ("there is no module '%s': not next to the script, and not in a folder that "
       .. "--tree names; a checkout of libmoon or MoonGen may have it (--tree CHECKOUT)")
       :format(name)
   end))
