@@ -3,8 +3,8 @@
 -- loggers, token buckets and timers, and core.packet's accessors (2014). They are there
 -- for programs of a tree (--snabb, -p).
 
-local dirent = require("posix.dirent")
 local clock = require("core.lib.clock")
+local shm_tree = require("core.shm.tree")
 
 local former = {lib = {}, packet = {}}
 
@@ -57,15 +57,7 @@ function former.lib.timer(ns)
 end
 
 --- The names in the folder, sorted, without hidden ones; none if it can't be read.
-function former.lib.files_in_directory(dir)
-  local ok, names = pcall(dirent.dir, dir)
-  local list = {}
-  for _, name in ipairs(ok and names or {}) do
-    if name:sub(1, 1) ~= "." then list[#list + 1] = name end
-  end
-  table.sort(list)
-  return list
-end
+former.lib.files_in_directory = shm_tree.names
 
 --- The packet's bytes.
 function former.packet.data(p) return p.data end

@@ -12,9 +12,9 @@ jit.opt.start("sizemcode=512", "maxmcode=65536", "maxtrace=20000",
   "maxrecord=20000", "maxirconst=10000", "maxsnap=2000", "maxside=1000",
   "loopunroll=60")
 
-local conversion = require("core.lib.conversion")
 local failure = require("core.failure")
 local log = require("core.lib.log")
+local luajit_errors = require("core.lib.luajit_errors")
 local mode = require("core.check.mode")
 
 local main = {}
@@ -89,12 +89,7 @@ function main.status_of(err)
     log.info("ended by %s", main.SIGNALS[number])
     return 128 + number
   end
-  local text = conversion.explained(tostring(err))
-  local missing = text:match("undefined symbol: ([pm]g_[%w_]+)")
-  if missing then
-    text = ("this binary is of another version than the Lua files in %s, which call "
-      .. "its %s; build it again with: make"):format(main.root, missing)
-  end
+  local text = luajit_errors.explained(tostring(err))
   log.error("%s%s", text, remark(text))
   return failure.is(err) and err.status or 1
 end

@@ -7,6 +7,7 @@
 -- those names are Perigee's here, so the lines are read as text.
 
 local casts = require("moongen.packets.casts")
+local files = require("core.lib.files")
 local headers = require("moongen.packets.headers")
 local proto = require("moongen.packets.proto")
 
@@ -24,14 +25,7 @@ local LISTED = "^%s*proto%.([%w_]+)%s*=%s*require%s*%(?%s*[\"']proto%.[%w_]+[\"'
 local CAST = "^%s*pkt%.(get[%w_]+)%s*=%s*([%w_]+)%s*(%b())"
 local MAKERS = {createStack = true, packetCreate = true}
 
-local function lines_of(path)
-  local file = io.open(path)
-  if not file then return {} end
-  local list = {}
-  for line in file:lines() do list[#list + 1] = line end
-  file:close()
-  return list
-end
+local function lines_of(path) return files.lines(path) or {} end
 
 -- The arguments in the text `("eth", {"ip4", name = "a"})`; nil if it isn't literal.
 local function arguments_of(text)

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Errors that scripts raise, with the line they were raised at and how they got there.
 
-local conversion = require("core.lib.conversion")
 local failure = require("core.failure")
 local exits = require("moongen.tasks.exits")
+local luajit_errors = require("core.lib.luajit_errors")
 local own_code = require("moongen.own_code")
 
 local errors = {}
@@ -18,22 +18,15 @@ local function own_lines(trace)
   return table.concat(lines, "\n")
 end
 
--- The text without the places that a missing module was looked for in: the script's
--- folder and the trees are what a user can do something about.
-local function without_places(text)
-  return (text:gsub("module '([^'\n]+)' not found:\n.*", function (name)
-    return ("there is no module '%s': not next to the script, and not in a folder that "
-      .. "--tree names; a checkout of libmoon or MoonGen may have it (--tree CHECKOUT)")
-      :format(name)
-  end))
-end
+local PLACES = ": not next to the script, and not in a folder that --tree names; a "
+  .. "checkout of libmoon or MoonGen may have it (--tree CHECKOUT)"
 
 --- For xpcall: an error with `text`, `status` (the exit status) and `trace`.
 function errors.explain(err)
   local status = exits.status(err)
   if status then return {exit = status} end
   if failure.is(err) then return {text = err.sentence, status = err.status} end
-  local text = without_places(conversion.explained(tostring(err)))
+  local text = luajit_errors.explained(tostring(err), PLACES)
   return {text = text, status = 1, trace = own_lines(debug.traceback("", 2))}
 end
 

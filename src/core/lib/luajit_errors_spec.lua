@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
-local explained = require("core.lib.conversion").explained
+local explained = require("core.lib.luajit_errors").explained
 local packet = require("core.packet")
 
 -- What LuaJIT says of f(), explained.
@@ -32,5 +32,19 @@ describe("a value that a C field doesn't take", function ()
                           "a.lua:1: cannot convert 'string' to 'char *'", "x", ""} do
       assert.equal(text, explained(text))
     end
+  end)
+end)
+
+describe("a module that isn't found", function ()
+  it("is named without all places that were looked at", function ()
+    local ok, err = pcall(require, "no.such.module")
+    assert.is_false(ok)
+    assert.equal("there is no module 'no.such.module'", explained(err))
+    assert.equal("there is no module 'no.such.module': look here",
+      explained(err, ": look here"))
+    assert.equal("x: there is no module 'no.such.module'\nstack traceback:\n\tx",
+      explained("x: " .. err .. "\nstack traceback:\n\tx"))
+    local other = "'x' not found: no file 'y'"
+    assert.equal(other, explained(other))
   end)
 end)
