@@ -82,6 +82,7 @@ function send(queue)
     bufs:alloc(60)
     print("port", bufs[1]:getUdpPacket().udp:getDstPort())
     print(pcall(function () return bufs[1]:getOddPacket() end))
+    print(pcall(function () return bufs[1]:getEmptyPacket() end))
     bufs:freeAll()
 end
 """
@@ -93,6 +94,9 @@ pkt.getUdpPacket = createStack("eth", "clock")
 pkt.getClockPacket = createStack("eth", "clock")
 pkt.getInnerClockPacket = createStack("eth", 'ip4', "udp", {"clock", name = "later"})
 pkt.getOddPacket = createStack(someFunction(), os.exit(3))
+pkt.getEmptyPacket = createStack("eth", "empty")
+pkt.getEndlessPacket = createStack((function () while true do end end)())
+pkt.getLongPacket = createStack(("x"):rep(1e10))
 pkt.getOtherPacket = function (self) os.exit(3) end
 return pkt
 """
@@ -105,7 +109,8 @@ def test_protocols_that_a_fork_has_of_its_own(tmp_path, layout):
     (lua / "proto/clock.lua").write_text(CLOCK)
     (lua / "proto/proto.lua").write_text(
         'local proto = {}\nproto.eth = require "proto.ethernet"\n'
-        'proto.clock = require "proto.clock"\nreturn proto\n')
+        'proto.clock = require "proto.clock"\nproto.empty = require "proto.empty"\n')
+    (lua / "proto/empty.lua").write_text("")
     (lua / "proto/ethernet.lua").write_text(
         "local eth = {}\neth.TYPE_IP = 0x1234\neth.TYPE_CLOCK = 0x88b5\n"
         "local mapNameType = {\n\tip4 = eth.TYPE_IP,\n\tclock = eth.TYPE_CLOCK,\n}\n")
@@ -120,6 +125,7 @@ def test_protocols_that_a_fork_has_of_its_own(tmp_path, layout):
     assert f"types\t{0x88b5}\t{0x800}\t7\tnil" in result.stdout
     assert "CLOCK 16909060" in result.stdout         # the dump knows it
     assert "false" in result.stdout and "getOddPacket" in result.stdout
+    assert "proto/empty.lua returns no table, so 'empty' is no protocol\n" in result.stdout
     plain, inner = capture.load(out)
     assert plain[12:19] == struct.pack("!HBI", 0x88b5, 7, 0x01020304)
     assert inner[36:38] == struct.pack("!H", 4000)   # the port that announces it

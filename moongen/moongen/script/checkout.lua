@@ -27,9 +27,12 @@ local MAKERS = {createStack = true, packetCreate = true}
 
 local function lines_of(path) return files.lines(path) or {} end
 
--- The arguments in the text `("eth", {"ip4", name = "a"})`; nil if it isn't literal.
+-- The arguments in the text `("eth", {"ip4", name = "a"})`; nil if they aren't literal.
 local function arguments_of(text)
-  local f = loadstring("return {" .. text:sub(2, -2) .. "}", "=packet.lua")
+  local inner = text:sub(2, -2)
+  local plain = inner:gsub("'[^'\\]*'", ""):gsub('"[^"\\]*"', "")
+  if not plain:match("^[%w_%s{},=]*$") or plain:find("function") then return nil end
+  local f = loadstring("return {" .. inner .. "}", "=packet.lua")
   local ok, list = pcall(setfenv(f or error, {}))
   return ok and list or nil
 end
@@ -82,6 +85,10 @@ function checkout.use(trees)
     if not listed[name] then return nil end
     listed[name] = nil -- it may ask for itself
     local module = require("proto." .. name)
+    if type(module) ~= "table" then
+      error(("proto/%s.lua returns no table, so '%s' is no protocol"):format(name,
+        name), 0)
+    end
     proto[name] = module
     return module
   end})
