@@ -83,8 +83,10 @@ for name in pairs(STACKS) do casts.names[name] = true end
 for name in pairs(EITHER) do casts.names[name] = true end
 
 return setmetatable(casts, {__index = function (made, name)
-  local cast
-  if STACKS[name] then cast = stack.create(unpack(STACKS[name]))
+  local ok, cast
+  if STACKS[name] then
+    ok, cast = pcall(stack.create, unpack(STACKS[name]))
+    if not ok then error(cast, 0) end -- of a fork's own protocol
   elseif EITHER[name] then cast = either(EITHER[name]) end
   rawset(made, name, cast)
   return cast
